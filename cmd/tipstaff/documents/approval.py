@@ -1,0 +1,58 @@
+"""A request for a person's decision, and the record of a change it belongs to."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from tipstaff.documents.base import Contract, Identifier, Json, Sha256, Timestamp, Urgency
+from tipstaff.documents.input import Actor
+
+ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "consumed"]
+
+
+class ApprovalRequest(Contract):
+    """What a person is asked, bound by ``digest`` to the exact content that was judged.
+
+    ``key`` names the request and is derived from the digest and the asking decision. ``alternatives`` says what else
+    could be done; ``confirmations`` counts the steps needed.
+    """
+
+    key: Sha256
+    status: ApprovalStatus
+    kind: str
+    what: str
+    why: list[str] = Field(min_length=1)
+    evidence: Json
+    risk: str
+    alternatives: list[str] = Field(min_length=1)
+    urgency: Urgency
+    digest: Sha256
+    decision_id: Identifier
+    bundle_revision: str
+    confirmations: int = Field(ge=1, le=2)
+    confirm_within_s: int = Field(ge=1)
+    created_at: Timestamp
+    expires_at: Timestamp
+    requested_by: Actor
+    decided_by: Actor | None = None
+    decided_at: Timestamp | None = None
+    note: str | None = None
+
+
+class ChangeRecord(Contract):
+    """A proposed change as the ledger keeps it; ``id`` is the decision's. ``branch`` is None when nothing was done."""
+
+    id: Identifier
+    action_class: str
+    effect: str
+    base: str
+    diff_sha256: Sha256
+    files: list[str]
+    branch: str | None = None
+    commit: str | None = None
+    pull_request: str | None = None
+    approval: Sha256 | None = None
+    state: Literal["judged", "proposing", "proposed", "awaiting-approval", "ready", "rejected", "failed"]
+    created_at: Timestamp

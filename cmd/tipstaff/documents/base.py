@@ -1,0 +1,70 @@
+"""What all documents share: the closed, strict, frozen base and the small types.
+
+Shapes are strict; safety facts that a rule must answer for (a class, a count, a backend) are optional strings
+or objects here, and Rego says what their absence means.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
+
+from tipstaff.errors import ContractError
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$")]
+Identifier = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+CapabilityName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Json = dict[str, Any]
+
+ActionClass = Literal["audit", "augment", "heal_additive", "heal_breaking", "heal_warning"]
+Tier = Literal["off", "propose", "auto-if-tests-pass", "auto"]
+Effect = Literal["allow", "require_approval", "escalate", "deny"]
+ActorType = Literal["human", "agent", "ci"]
+Urgency = Literal["immediate", "normal", "low"]
+
+
+class Contract(BaseModel):
+    """A document or a part of one: unknown keys refused, no coercion, immutable."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", populate_by_name=True)
+
+
+C = TypeVar("C", bound=BaseModel)
+
+
+def parse(model: type[C], value: Any, *, file: str | None = None) -> C:
+    """Validate plain data against a model.
+
+    Raises ``ContractError`` (code ``document.invalid``) that names every offending field.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise _refusal(error, file) from error
+
+
+def _refusal(error: ValidationError, file: str | None) -> ContractError:
+    details = error.errors(include_url=False)
+    lines = [f"{_path(detail)}: {_complaint(detail)}" for detail in details]
+    return ContractError(
+        "document.invalid",
+        "; ".join(lines),
+        file=file,
+        field=_path(details[0]),
+        fix="correct or remove the named field; the schemas are in contracts/",
+    )
+
+
+def _path(detail: ErrorDetails) -> str:
+    return ".".join(str(part) for part in detail["loc"]) or "(document)"
+
+
+def _complaint(detail: ErrorDetails) -> str:
+    if detail["type"] == "extra_forbidden":
+        return "unknown key"
+    if detail["type"] == "missing":
+        return "required, but absent"
+    return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}"

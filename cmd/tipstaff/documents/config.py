@@ -1,0 +1,112 @@
+"""``tipstaff.yaml`` (the team's ceiling, committed) and ``tipstaff.local.yaml`` (one person's, git-ignored).
+
+Both go into the input as they are; Rego clamps the local one and fills what is absent.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from tipstaff.documents.base import ActionClass, CapabilityName, Contract, Identifier, Tier
+
+Backend = Literal["firecracker", "gvisor", "bubblewrap", "nsjail"]
+Profile = Literal["strict", "dev"]
+
+
+class ApprovalGates(Contract):
+    """Classes pinned to a person, and capabilities nobody gets."""
+
+    require_human: list[ActionClass] | None = None
+    forbid: list[CapabilityName] | None = None
+
+
+class Paths(Contract):
+    """Globs over repository paths: what proposals may touch, and what they may not."""
+
+    allowed: list[str] | None = None
+    read_only: list[str] | None = None
+
+
+class Limits(Contract):
+    """Ceilings for one sandboxed run: CPU seconds, MiB, wall seconds, processes."""
+
+    cpu_s: int | None = Field(None, ge=1)
+    memory_mb: int | None = Field(None, ge=1)
+    wall_s: int | None = Field(None, ge=1)
+    processes: int | None = Field(None, ge=1)
+
+
+class SandboxSettings(Contract):
+    """How generated code runs, and the weakest backend that counts as evidence."""
+
+    profile: Profile | None = None
+    minimum_backend: Backend | None = None
+    limits: Limits | None = None
+
+
+class ApprovalSettings(Contract):
+    """Whether the asker may approve: ``four_eyes`` demands another person."""
+
+    four_eyes: bool | None = None
+
+
+class PauseSettings(Contract):
+    """``hard``: a pause also stops what a person has already approved."""
+
+    hard: bool | None = None
+
+
+class TestSettings(Contract):
+    """Repository paths that judge a change; a change's own version of them is never run."""
+
+    paths: list[str] | None = None
+
+
+class OverlaySettings(Contract):
+    """The team's own bundle: its folder, and the PEM public key that its signature must match."""
+
+    overlay: str | None = None
+    public_key: str | None = None
+
+
+class Server(Contract):
+    """One MCP server: a stdio command, or the URL of a remote one."""
+
+    command: list[str] | None = None
+    url: str | None = None
+
+
+class ContractSettings(Contract):
+    """The MCP servers whose contracts are pinned."""
+
+    servers: dict[Identifier, Server] = Field(default_factory=dict)
+
+
+class LocalConfig(Contract):
+    """What one person may set; every key can only tighten the team's."""
+
+    schema_version: Literal[1]
+    autonomy: dict[ActionClass, Tier] | None = None
+    remembered_choices: dict[ActionClass, Tier] | None = None
+    approval_gates: ApprovalGates | None = None
+    paths: Paths | None = None
+    sandbox: SandboxSettings | None = None
+    approvals: ApprovalSettings | None = None
+    pause: PauseSettings | None = None
+
+
+class TeamConfig(Contract):
+    """The committed ceiling. A class that is not named is ``propose``."""
+
+    schema_version: Literal[1]
+    autonomy: dict[ActionClass, Tier] | None = None
+    approval_gates: ApprovalGates | None = None
+    paths: Paths | None = None
+    sandbox: SandboxSettings | None = None
+    approvals: ApprovalSettings | None = None
+    pause: PauseSettings | None = None
+    tests: TestSettings | None = None
+    policy: OverlaySettings | None = None
+    contracts: ContractSettings | None = None

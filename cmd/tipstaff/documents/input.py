@@ -1,0 +1,230 @@
+"""The input document: AuthZEN's subject, action, resource and context, and the evidence.
+
+A caller writes everything but ``context``; the engine owns that and overwrites it. Facts only: nothing in here is
+a judgement. A safety fact may be absent, and Rego says what follows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tipstaff.documents.base import (
+    ActorType,
+    CapabilityName,
+    Contract,
+    Identifier,
+    Json,
+    Sha256,
+    Timestamp,
+    parse,
+)
+from tipstaff.errors import ContractError
+
+
+class Subject(Contract):
+    """For whom the change or action is made."""
+
+    id: Identifier
+
+
+class Actor(Contract):
+    """Who is at the keyboard: ``user@host``, and what kind of principal it is."""
+
+    id: Identifier
+    type: ActorType | None = None
+
+
+class PauseFacts(Contract):
+    """State of the pause switches. None in ``global`` or ``user`` means it could not be read.
+
+    ``switches`` holds the environment variables that pause, with their raw values.
+    """
+
+    global_: bool | None = Field(None, alias="global")
+    user: bool | None = None
+    hard: bool = False
+    switches: dict[str, str] = Field(default_factory=dict)
+
+
+class ConfigFacts(Contract):
+    """Both configuration files as they are, with the SHA-256 of their bytes.
+
+    ``local_tracked``: whether git tracks the local file.
+    """
+
+    team: Json | None = None
+    team_sha256: Sha256 | None = None
+    local: Json | None = None
+    local_sha256: Sha256 | None = None
+    local_tracked: bool = False
+
+
+class Bundles(Contract):
+    """The revision of each bundle that must answer; None where there is no such bundle."""
+
+    tipstaff: str
+    org: str | None = None
+
+
+class ApprovalFacts(Contract):
+    """A person's decision on an earlier request, as the ledger holds it.
+
+    ``digest`` is what was approved; ``confirmations`` counts the steps completed, this one included.
+    """
+
+    key: Sha256
+    digest: Sha256
+    status: str
+    requested_by: Actor
+    decided_by: Actor
+    decided_at: Timestamp
+    expires_at: Timestamp
+    confirmations: int = Field(ge=0)
+
+
+class Context(Contract):
+    """What the engine adds: identity, clock, switches, configuration, expected revisions, approval.
+
+    ``judged_sha256`` is the digest of everything that an approval binds to.
+    """
+
+    decision_id: Identifier
+    now: Timestamp
+    actor: Actor
+    pause: PauseFacts
+    config: ConfigFacts
+    bundles: Bundles
+    judged_sha256: Sha256
+    approval: ApprovalFacts | None = None
+
+
+class ChangeAction(Contract):
+    """What kind of change it says it is, what it asks for, and what its added code was found to use."""
+
+    class_: str | None = Field(None, alias="class")
+    requested_capabilities: list[CapabilityName] = Field(default_factory=list)
+    found_capabilities: list[CapabilityName] = Field(default_factory=list)
+
+
+class ChangedFile(Contract):
+    """One file of the diff, measured between the base tree and the patched tree.
+
+    ``language`` is None where no reader of ours knows it; ``touches_existing_definition`` is None where that
+    cannot be told.
+    """
+
+    path: str
+    status: Literal["added", "modified", "deleted", "renamed", "copied", "type_changed"]
+    old_path: str | None = None
+    mode_changed: bool = False
+    binary: bool = False
+    language: str | None = None
+    added: int = Field(ge=0)
+    removed: int = Field(ge=0)
+    additions_only: bool
+    touches_existing_definition: bool | None = None
+
+
+class ChangeResource(Contract):
+    """The commit the diff applies to, the SHA-256 of the diff's bytes, and its files."""
+
+    base: str
+    diff_sha256: Sha256
+    files: list[ChangedFile]
+
+
+class TestFacts(Contract):
+    """Golden-test counts read from the run's JUnit XML, bound to the diff that was tested."""
+
+    passed: int = Field(ge=0)
+    failed: int = Field(ge=0)
+    skipped: int = Field(ge=0)
+    diff_sha256: Sha256
+
+
+class SandboxFacts(Contract):
+    """Where the tests ran, and which protections a probe inside saw hold."""
+
+    backend: str
+    profile: str
+    isolated: bool
+    held: list[str] = Field(default_factory=list)
+
+
+class ChangeEvidence(Contract):
+    """What was measured about the change. None means that it was not measured."""
+
+    tests: TestFacts | None = None
+    sandbox: SandboxFacts | None = None
+    drift: Json | None = None
+
+
+class ChangeInput(Contract):
+    """A change to files of the project."""
+
+    schema_version: Literal[1]
+    kind: Literal["change"]
+    subject: Subject
+    action: ChangeAction
+    resource: ChangeResource
+    evidence: ChangeEvidence = Field(default_factory=ChangeEvidence)
+    context: Context | None = None
+
+
+class ControlAction(Contract):
+    """An act of a person upon the engine itself."""
+
+    type: str | None = None
+
+
+class ControlResource(Contract):
+    """What the act is upon: an approval's key, or ``pause:global`` and the like."""
+
+    id: Identifier
+
+
+class ControlInput(Contract):
+    """Somebody approves, rejects, or resumes."""
+
+    schema_version: Literal[1]
+    kind: Literal["control"]
+    subject: Subject
+    action: ControlAction
+    resource: ControlResource
+    evidence: Json = Field(default_factory=dict)
+    context: Context | None = None
+
+
+class OtherInput(Contract):
+    """A kind that no model describes; it is asked about all the same, and policy answers."""
+
+    schema_version: Literal[1]
+    kind: Identifier
+    subject: Subject
+    action: Json
+    resource: Json
+    evidence: Json = Field(default_factory=dict)
+    context: Context | None = None
+
+
+InputDocument = ChangeInput | ControlInput | OtherInput
+MODELS: dict[str, type[ChangeInput] | type[ControlInput]] = {
+    "change": ChangeInput,
+    "control": ControlInput,
+}
+
+
+def parse_input(value: Any, *, file: str | None = None) -> InputDocument:
+    """Validate an input document by its kind; raises ``ContractError`` naming the field."""
+    if not isinstance(value, dict):
+        raise ContractError(
+            "document.invalid",
+            "an input document is a JSON object",
+            file=file,
+            fix="start from contracts/examples/change-allow.input.json",
+        )
+    kind = value.get("kind")
+    model = MODELS.get(kind, OtherInput) if isinstance(kind, str) else OtherInput
+    return parse(model, value, file=file)

@@ -1,0 +1,56 @@
+"""What one sandboxed run is to be, and what it turned out to be."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from tipstaff.documents.base import Contract, Sha256, Timestamp
+
+
+class RunLimits(Contract):
+    """CPU and wall seconds, memory and file size in MiB, processes, open files, captured output bytes a stream."""
+
+    cpu_s: int = Field(ge=1)
+    memory_mb: int = Field(ge=1)
+    wall_s: int = Field(ge=1)
+    processes: int = Field(ge=1)
+    open_files: int = Field(ge=8)
+    file_size_mb: int = Field(ge=1)
+    scratch_mb: int = Field(ge=1)
+    output_bytes: int = Field(ge=1024)
+
+
+class SandboxProfile(Contract):
+    """A named set of limits and visible host paths; ``isolated`` profiles refuse to run without a backend."""
+
+    schema_version: Literal[1]
+    name: Literal["strict", "dev"]
+    isolated: bool
+    limits: RunLimits
+    system_paths: list[str]
+    environment: dict[str, str]
+    required_protections: list[str]
+
+
+class SandboxResult(Contract):
+    """One run as it went. A timeout is exit code 124; ``oom`` is None where that cannot be told.
+
+    ``held`` names the protections that a probe inside the same layout saw hold.
+    """
+
+    backend: str
+    profile: str
+    isolated: bool
+    held: list[str]
+    exit_code: int
+    timed_out: bool
+    oom: bool | None
+    stdout: str
+    stderr: str
+    truncated: bool
+    limits: RunLimits
+    started_at: Timestamp
+    duration_ms: int = Field(ge=0)
+    input_sha256: Sha256

@@ -1,0 +1,121 @@
+"""Reading and writing JSON so that every reader sees one value.
+
+Reading refuses duplicate keys, NaN and infinities, integers beyond 2**53, lone surrogates, documents deeper than
+64 levels or larger than 1 MiB, and anything after the document. Writing is RFC 8785 (JCS).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, NoReturn
+
+import rfc8785
+
+from tipstaff.errors import ContractError
+
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 64
+_MAX_INTEGER = 2**53
+
+
+def loads(data: bytes, *, file: str | None = None, max_bytes: int = MAX_BYTES) -> Any:
+    """Parse one JSON document strictly; raises ``ContractError`` with a code ``json.*``."""
+    if len(data) > max_bytes:
+        _refuse("json.too_large", f"{len(data)} bytes; at most {max_bytes} are read", file)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        _refuse("json.encoding", f"not UTF-8 at byte {error.start}", file)
+    if text.startswith("\ufeff"):
+        _refuse("json.encoding", "starts with a byte order mark", file)
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(items)
+        if len(result) != len(items):
+            seen: set[str] = set()
+            twice = next(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            _refuse("json.duplicate_key", "the key appears twice", file, field=twice)
+        return result
+
+    def constant(name: str) -> NoReturn:
+        _refuse("json.number", f"{name} is not a JSON number", file)
+
+    def integer(digits: str) -> int:
+        if len(digits) > 17 or abs(int(digits)) > _MAX_INTEGER:
+            _refuse("json.number", f"{digits[:20]} is beyond ±2^53", file)
+        return int(digits)
+
+    def real(digits: str) -> float:
+        value = float(digits)
+        if value in (float("inf"), float("-inf")):
+            _refuse("json.number", f"{digits[:20]} is out of range", file)
+        return value
+
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=pairs,
+            parse_constant=constant,
+            parse_int=integer,
+            parse_float=real,
+        )
+    except json.JSONDecodeError as error:
+        _refuse("json.syntax", f"{error.msg} at line {error.lineno} column {error.colno}", file)
+    except RecursionError:
+        _refuse("json.too_deep", f"nested deeper than {MAX_DEPTH} levels", file)
+    _check(value, 1, file)
+    return value
+
+
+def load(path: Path, *, max_bytes: int = MAX_BYTES) -> Any:
+    """Parse one file strictly; an unreadable file is a ``ContractError`` too."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ContractError(
+            "file.unreadable",
+            error.strerror or str(error),
+            file=str(path),
+            fix="name a readable file",
+        ) from error
+    return loads(data, file=str(path), max_bytes=max_bytes)
+
+
+def canonical(value: Any) -> bytes:
+    """The RFC 8785 bytes of a JSON value."""
+    try:
+        return bytes(rfc8785.dumps(value))
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
+        raise ContractError(
+            "json.not_canonical", str(error), fix="use JSON values with integers up to 2^53"
+        ) from error
+
+
+def digest(value: Any, *, domain: str) -> str:
+    """SHA-256 over a domain tag and the canonical bytes, in lower-case hex."""
+    return hashlib.sha256(domain.encode() + b"\0" + canonical(value)).hexdigest()
+
+
+def _check(value: Any, depth: int, file: str | None) -> None:
+    if depth > MAX_DEPTH:
+        _refuse("json.too_deep", f"nested deeper than {MAX_DEPTH} levels", file)
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _check(key, depth, file)
+            _check(item, depth + 1, file)
+    elif isinstance(value, list):
+        for item in value:
+            _check(item, depth + 1, file)
+    elif isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            _refuse("json.encoding", "a string holds a lone surrogate", file)
+
+
+def _refuse(code: str, message: str, file: str | None, *, field: str | None = None) -> NoReturn:
+    raise ContractError(
+        code, message, file=file, field=field, fix="write one plain JSON document in UTF-8"
+    )
