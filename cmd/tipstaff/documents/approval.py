@@ -54,5 +54,7 @@ class ChangeRecord(Contract):
     commit: str | None = None
     pull_request: str | None = None
     approval: Sha256 | None = None
-    state: Literal["judged", "proposing", "proposed", "awaiting-approval", "ready", "rejected", "failed"]
+    state: Literal[
+        "judged", "proposing", "proposed", "awaiting-approval", "ready", "rejected", "failed"
+    ]
     created_at: Timestamp

@@ -14,7 +14,9 @@ from pydantic_core import ErrorDetails
 from tipstaff.errors import ContractError
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$")]
+Timestamp = Annotated[
+    str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$")
+]
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 CapabilityName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Json = dict[str, Any]

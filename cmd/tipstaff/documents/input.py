@@ -210,10 +210,6 @@ class OtherInput(Contract):
 
 
 InputDocument = ChangeInput | ControlInput | OtherInput
-MODELS: dict[str, type[ChangeInput] | type[ControlInput]] = {
-    "change": ChangeInput,
-    "control": ControlInput,
-}
 
 
 def parse_input(value: Any, *, file: str | None = None) -> InputDocument:
@@ -226,5 +222,8 @@ def parse_input(value: Any, *, file: str | None = None) -> InputDocument:
             fix="start from contracts/examples/change-allow.input.json",
         )
     kind = value.get("kind")
-    model = MODELS.get(kind, OtherInput) if isinstance(kind, str) else OtherInput
-    return parse(model, value, file=file)
+    if kind == "change":
+        return parse(ChangeInput, value, file=file)
+    if kind == "control":
+        return parse(ControlInput, value, file=file)
+    return parse(OtherInput, value, file=file)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
+from math import isinf
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -31,35 +33,13 @@ def loads(data: bytes, *, file: str | None = None, max_bytes: int = MAX_BYTES) -
     if text.startswith("\ufeff"):
         _refuse("json.encoding", "starts with a byte order mark", file)
 
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(items)
-        if len(result) != len(items):
-            seen: set[str] = set()
-            twice = next(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            _refuse("json.duplicate_key", "the key appears twice", file, field=twice)
-        return result
-
-    def constant(name: str) -> NoReturn:
-        _refuse("json.number", f"{name} is not a JSON number", file)
-
-    def integer(digits: str) -> int:
-        if len(digits) > 17 or abs(int(digits)) > _MAX_INTEGER:
-            _refuse("json.number", f"{digits[:20]} is beyond ±2^53", file)
-        return int(digits)
-
-    def real(digits: str) -> float:
-        value = float(digits)
-        if value in (float("inf"), float("-inf")):
-            _refuse("json.number", f"{digits[:20]} is out of range", file)
-        return value
-
     try:
         value = json.loads(
             text,
-            object_pairs_hook=pairs,
-            parse_constant=constant,
-            parse_int=integer,
-            parse_float=real,
+            object_pairs_hook=partial(_pairs, file),
+            parse_constant=partial(_constant, file),
+            parse_int=partial(_integer, file),
+            parse_float=partial(_real, file),
         )
     except json.JSONDecodeError as error:
         _refuse("json.syntax", f"{error.msg} at line {error.lineno} column {error.colno}", file)
@@ -96,6 +76,32 @@ def canonical(value: Any) -> bytes:
 def digest(value: Any, *, domain: str) -> str:
     """SHA-256 over a domain tag and the canonical bytes, in lower-case hex."""
     return hashlib.sha256(domain.encode() + b"\0" + canonical(value)).hexdigest()
+
+
+def _pairs(file: str | None, items: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(items)
+    if len(result) != len(items):
+        names = [key for key, _ in items]
+        twice = next(name for name in names if names.count(name) > 1)
+        _refuse("json.duplicate_key", "the key appears twice", file, field=twice)
+    return result
+
+
+def _constant(file: str | None, name: str) -> NoReturn:
+    _refuse("json.number", f"{name} is not a JSON number", file)
+
+
+def _integer(file: str | None, digits: str) -> int:
+    if len(digits) > 17 or abs(int(digits)) > _MAX_INTEGER:
+        _refuse("json.number", f"{digits[:20]} is beyond ±2^53", file)
+    return int(digits)
+
+
+def _real(file: str | None, digits: str) -> float:
+    value = float(digits)
+    if isinf(value):
+        _refuse("json.number", f"{digits[:20]} is out of range", file)
+    return value
 
 
 def _check(value: Any, depth: int, file: str | None) -> None:
