@@ -20,6 +20,7 @@ from tipstaff.documents.base import (
     Timestamp,
     parse,
 )
+from tipstaff.documents.config import LocalConfig, TeamConfig
 from tipstaff.errors import ContractError
 
 
@@ -54,9 +55,9 @@ class ConfigFacts(Contract):
     ``local_tracked``: whether git tracks the local file.
     """
 
-    team: Json | None = None
+    team: TeamConfig | None = None
     team_sha256: Sha256 | None = None
-    local: Json | None = None
+    local: LocalConfig | None = None
     local_sha256: Sha256 | None = None
     local_tracked: bool = False
 
