@@ -90,7 +90,7 @@ class Verdict(Contract):
             raise ValueError("a verdict names at least one rule")
         if self.effect != "allow" and not (self.codes and self.reasons):
             raise ValueError("a verdict that is not allow gives a code and a reason")
-        if self.codes != [reason.code for reason in self.reasons]:
+        if self.codes != list(dict.fromkeys(reason.code for reason in self.reasons)):
             raise ValueError("codes and reasons agree")
         if (self.confirmations > 0) != (self.effect == "require_approval"):
             raise ValueError("confirmations are asked for exactly when approval is required")

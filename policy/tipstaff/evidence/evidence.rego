@@ -1,0 +1,148 @@
+# METADATA
+# title: Evidence
+# description: |
+#   What the measured facts lack for a change to be applied without a person: passing golden tests on this very diff,
+#   an isolated run, a change that only adds, and added code that does nothing surprising.
+# schemas:
+#   - input: schema["change.schema"]
+package tipstaff.evidence
+
+import data.tipstaff.config
+import data.tipstaff.reasons
+
+_tests := input.evidence.tests
+
+_sandbox := input.evidence.sandbox
+
+_backends := data.tipstaff.evidence.backends
+
+# METADATA
+# title: Whether the change only adds
+# description: |
+#   True when every file is new, or has only additions that touch no existing definition and keeps its name and mode.
+default purely_additive := false
+
+purely_additive if {
+	count(input.resource.files) > 0
+	every file in input.resource.files {
+		_additive(file)
+	}
+}
+
+_additive(file) if {
+	file.status == "added"
+	is_string(file.language)
+}
+
+_additive(file) if {
+	file.status == "modified"
+	file.additions_only == true
+	file.mode_changed == false
+	file.touches_existing_definition == false
+}
+
+# METADATA
+# title: Whether nothing stands in the way of applying it unattended
+default low_risk := false
+
+low_risk if count(shortfalls) == 0
+
+# METADATA
+# title: Change is not additive
+# description: Something that exists is changed, removed, renamed, or cannot be told to be untouched.
+# custom:
+#   code: change.not_additive
+#   message: the change does more than add, or its language cannot be read well enough to tell
+#   solution: split what only adds into a change of its own
+#   controls: [OWASP-LLM06:2025]
+shortfalls contains reasons.of(rego.metadata.chain()) if not purely_additive
+
+# METADATA
+# title: No tests
+# description: No golden test ran, or its result did not arrive.
+# custom:
+#   code: tests.none
+#   message: no golden test has passed on this change
+#   solution: give --tests a command that runs at least one test and writes JUnit XML to $TIPSTAFF_JUNIT
+shortfalls contains reasons.of(rego.metadata.chain()) if not _some_test_counts
+
+_some_test_counts if _tests.passed > 0
+
+_some_test_counts if _tests.failed > 0
+
+# METADATA
+# title: Failed tests
+# description: At least one golden test failed.
+# custom:
+#   code: tests.failed
+#   message: a golden test fails on this change
+#   solution: correct the change until all golden tests pass
+shortfalls contains reasons.of(rego.metadata.chain()) if _tests.failed > 0
+
+# METADATA
+# title: Tests of another diff
+# description: The test results belong to other content.
+# custom:
+#   code: tests.stale
+#   message: the test results belong to another diff
+#   solution: run the tests on the diff that is proposed
+shortfalls contains reasons.of(rego.metadata.chain()) if {
+	_some_test_counts
+	not _tests.diff_sha256 == input.resource.diff_sha256
+}
+
+# METADATA
+# title: Not isolated
+# description: The tests did not run in an isolating backend.
+# custom:
+#   code: sandbox.unisolated
+#   message: the tests did not run isolated, so their result is no evidence
+#   solution: run `tipstaff doctor` to see which isolation is missing
+shortfalls contains reasons.of(rego.metadata.chain()) if {
+	_some_test_counts
+	not _isolated
+}
+
+_isolated if {
+	_sandbox.isolated == true
+	_sandbox.profile == "strict"
+	config.profile == "strict"
+}
+
+# METADATA
+# title: Backend too weak
+# description: The tests ran in a weaker backend than the configuration asks for.
+# custom:
+#   code: sandbox.minimum
+#   message: "the tests ran on {it}, which is weaker than the configured minimum"
+#   solution: install a stronger backend, or lower sandbox.minimum_backend in tipstaff.yaml
+shortfalls contains reasons.on(rego.metadata.chain(), _sandbox.backend) if {
+	_some_test_counts
+	not _backends[_sandbox.backend] >= config.minimum_backend_rank
+}
+
+# METADATA
+# title: Protection not held
+# description: The probe inside the sandbox saw a protection fail.
+# custom:
+#   code: sandbox.not_held
+#   message: "the sandbox did not hold: {it}"
+#   solution: run `tipstaff doctor` to see which primitive is missing
+shortfalls contains reasons.about(rego.metadata.chain(), protection) if {
+	_some_test_counts
+	some protection in data.tipstaff.evidence.protections
+	not protection in object.get(_sandbox, "held", [])
+}
+
+# METADATA
+# title: Code that wants a look
+# description: The added code uses something that is not forbidden, and not for a machine to wave through.
+# custom:
+#   code: capability.caution
+#   message: "the added code uses {it}"
+#   solution: have a person approve, or write the change without it
+#   controls: [OWASP-LLM06:2025, OWASP-ASI05]
+shortfalls contains reasons.about(rego.metadata.chain(), capability) if {
+	some capability in data.tipstaff.gates.caution
+	capability in input.action.found_capabilities
+}
