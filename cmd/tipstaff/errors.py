@@ -67,3 +67,10 @@ class SandboxError(Error):
 
 class EvidenceError(Error):
     """The ledger, the trail or a signature cannot be read, written or trusted. Exit 3."""
+
+
+class ForgeError(Error):
+    """The forge could not be reached, refused, or did not accept the token. Exit 3.
+
+    Codes: ``forge.unauthorized``, ``forge.unreachable``, ``forge.refused``.
+    """
