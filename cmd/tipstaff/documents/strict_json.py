@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from functools import partial
 from math import isinf
 from pathlib import Path
 from typing import Any, NoReturn
 
 import rfc8785
+from pydantic_core import from_json
 
 from tipstaff.errors import ContractError
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
 _MAX_INTEGER = 2**53
+_sorted_compact = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+).encode
+# A float, an integer of 16 digits, or a character at which UTF-16 sorts unlike code points.
+_delicate = re.compile(r"(?:^|[:,\[])-?\d+[.e]|(?:^|[:,\[])-?\d{16}|[\ud800-\U0010ffff]").search
 
 
 def loads(data: bytes, *, file: str | None = None, max_bytes: int = MAX_BYTES) -> Any:
@@ -65,6 +72,9 @@ def load(path: Path, *, max_bytes: int = MAX_BYTES) -> Any:
 
 def canonical(value: Any) -> bytes:
     """The RFC 8785 bytes of a JSON value."""
+    quick = _quick(value)
+    if quick is not None:
+        return quick
     try:
         return bytes(rfc8785.dumps(value))
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
@@ -76,6 +86,18 @@ def canonical(value: Any) -> bytes:
 def digest(value: Any, *, domain: str) -> str:
     """SHA-256 over a domain tag and the canonical bytes, in lower-case hex."""
     return hashlib.sha256(domain.encode() + b"\0" + canonical(value)).hexdigest()
+
+
+def _quick(value: Any) -> bytes | None:
+    """The canonical bytes where the standard encoder is known to write the same, else None."""
+    try:
+        text = _sorted_compact(value)
+        if _delicate(text):
+            return None
+        data = text.encode()
+        return data if from_json(data) == value else None
+    except (TypeError, ValueError, RecursionError):
+        return None
 
 
 def _pairs(file: str | None, items: list[tuple[str, Any]]) -> dict[str, Any]:
