@@ -32,13 +32,18 @@ Entry = Literal[
 
 
 class Explanation(Contract):
-    """What a decision saw and said: the event, its evidence, the preferences used, the outcome, the correction."""
+    """What a decision saw and said: the event, its evidence, the preferences used, the outcome, the correction.
+
+    ``event``, ``evidence`` and ``preferences`` together are the input document; ``untrusted`` names those that hold
+    text from outside.
+    """
 
     event: Json
     evidence: Json
     preferences: Json
     outcome: Verdict
     correction: list[str] = Field(min_length=1)
+    untrusted: list[str]
 
 
 class AuditRecord(Contract):

@@ -6,6 +6,8 @@ or objects here, and Rego says what their absence means.
 
 from __future__ import annotations
 
+import re
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
@@ -20,6 +22,7 @@ Timestamp = Annotated[
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 CapabilityName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Json = dict[str, Any]
+_COMPLAINTS = 9
 
 ActionClass = Literal["audit", "augment", "heal_additive", "heal_breaking", "heal_warning"]
 Tier = Literal["off", "propose", "auto-if-tests-pass", "auto"]
@@ -49,19 +52,19 @@ def parse(model: type[C], value: Any, *, file: str | None = None) -> C:
 
 
 def _refusal(error: ValidationError, file: str | None) -> ContractError:
-    details = error.errors(include_url=False)
-    lines = [f"{_path(detail)}: {_complaint(detail)}" for detail in details]
+    first, *others = error.errors(include_url=False)
+    message = _complaint(first)
+    for detail in others[:_COMPLAINTS]:
+        message += f"; {_path(detail)}: {_complaint(detail)}"
+    if len(others) > _COMPLAINTS:
+        message += f"; and {len(others) - _COMPLAINTS} more"
     return ContractError(
-        "document.invalid",
-        "; ".join(lines),
-        file=file,
-        field=_path(details[0]),
-        fix="correct or remove the named field; the schemas are in contracts/",
+        "document.invalid", message, file=file, field=_path(first), fix=_remedy(first)
     )
 
 
 def _path(detail: ErrorDetails) -> str:
-    return ".".join(str(part) for part in detail["loc"]) or "(document)"
+    return ".".join(str(part) for part in detail["loc"] if part != "[key]") or "(document)"
 
 
 def _complaint(detail: ErrorDetails) -> str:
@@ -70,3 +73,18 @@ def _complaint(detail: ErrorDetails) -> str:
     if detail["type"] == "missing":
         return "required, but absent"
     return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}"
+
+
+def _remedy(detail: ErrorDetails) -> str:
+    if detail["type"] == "missing":
+        return f"add {_path(detail)}"
+    if detail["type"] == "extra_forbidden":
+        return f"remove or correct the key {detail['loc'][-1]!r}"
+    if detail["type"] == "literal_error":
+        choices = re.findall(r"'([^']*)'", detail["ctx"]["expected"])
+        close = get_close_matches(str(detail["input"]).lower().replace("_", "-"), choices, 1)
+        close = close or get_close_matches(str(detail["input"]).lower(), choices, 1)
+        return (
+            f"write {close[0]!r}" if close else "write one of the listed values, in that spelling"
+        )
+    return "correct the value; the schemas are in contracts/"

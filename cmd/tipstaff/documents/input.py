@@ -102,11 +102,14 @@ class Context(Contract):
 
 
 class ChangeAction(Contract):
-    """What kind of change it says it is, what it asks for, and what its added code was found to use."""
+    """What kind of change it says it is, what it asks for, and what its added code was found to use.
+
+    ``found_capabilities`` is None where nobody looked.
+    """
 
     class_: str | None = Field(None, alias="class")
     requested_capabilities: list[CapabilityName] = Field(default_factory=list)
-    found_capabilities: list[CapabilityName] = Field(default_factory=list)
+    found_capabilities: list[CapabilityName] | None = None
 
 
 class ChangedFile(Contract):

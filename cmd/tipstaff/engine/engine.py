@@ -1,0 +1,238 @@
+"""Complete the input, ask once, check the answer, write it down, and only then give the verdict.
+
+Whatever goes wrong on the way ends in a verdict that is not ``allow``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tipstaff.documents.base import Json
+from tipstaff.documents.input import ApprovalFacts, InputDocument, parse_input
+from tipstaff.documents.verdict import Verdict
+from tipstaff.engine import answer, record
+from tipstaff.engine.policy import DEADLINE_S, Policy
+from tipstaff.engine.question import Question, as_given, complete
+from tipstaff.errors import ActionDenied, DecisionError, EvidenceError
+from tipstaff.ledger.pause import PauseSwitch
+from tipstaff.ledger.trail import NewRecord, Trail
+from tipstaff.project import Project, current_actor, new_id, timestamp
+
+VERDICT = "tipstaff/decision/verdict"
+VERDICTS = "tipstaff/decision/verdicts"
+_BATCH = 100
+_REMEMBERED = 1000
+_CARRIED_OUT = frozenset({"allow", "require_approval"})
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict together with the very document it was given on."""
+
+    verdict: Verdict
+    question: Question
+
+
+class Engine:
+    """Decides for one project. Open it, ask, close it; it may be used from one thread at a time."""
+
+    def __init__(
+        self,
+        project: Project,
+        *,
+        say: Callable[[str], None] = lambda line: None,
+        deadline_s: float = DEADLINE_S,
+    ) -> None:
+        self.project = project
+        self.actor = current_actor()
+        self.policy = Policy(project, say, deadline_s)
+        self.trail = Trail(project.prepare_state(), witness=witness_folder())
+        self._pause = PauseSwitch(project.state)
+        self._issued: dict[str, Judgement] = {}
+
+    @classmethod
+    def open(
+        cls,
+        start: str | Path = ".",
+        *,
+        say: Callable[[str], None] = lambda line: None,
+        deadline_s: float = DEADLINE_S,
+    ) -> Engine:
+        """An engine for the project around ``start``; the sidecar starts with the first question."""
+        return cls(Project.find(start), say=say, deadline_s=deadline_s)
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Checkpoint the trail and drop the connection; the sidecar goes on until it is idle."""
+        self.policy.disconnect()
+        self.trail.close()
+
+    def decide(
+        self,
+        document: Mapping[str, Any] | InputDocument,
+        *,
+        approval: ApprovalFacts | None = None,
+        preceded_by: Sequence[NewRecord] = (),
+    ) -> Verdict:
+        """Judge one document and record the decision; a refusal is an answer.
+
+        ``preceded_by`` are records of what led here; they are written with an answer that is carried out. Raises
+        ``ContractError`` where the document has not the shape of its kind; nothing is asked or written then.
+        """
+        given = _parsed(document)
+        question = self._complete(given, approval)
+        try:
+            client = self.policy.client()
+            answered = client.ask(VERDICT, b'{"input":' + question.body + b"}")
+            verdict = answer.check(answered.result, question, answered.opa_version)
+        except DecisionError as error:
+            self.policy.disconnect()
+            verdict = answer.refuse(error, question, self._revision(question))
+        return self._record([(verdict, question)], preceded_by)[0]
+
+    def decide_many(self, documents: Sequence[Mapping[str, Any] | InputDocument]) -> list[Verdict]:
+        """Judge many documents in as few round trips as may be; records them as groups, in order."""
+        given = [_parsed(document) for document in documents]
+        verdicts: list[Verdict] = []
+        for start in range(0, len(given), _BATCH):
+            questions = [self._complete(item, None) for item in given[start : start + _BATCH]]
+            verdicts += self._record(
+                list(zip(self._ask_many(questions), questions, strict=True)), ()
+            )
+        return verdicts
+
+    def evaluate(
+        self, documents: Sequence[Mapping[str, Any] | InputDocument], *, replay: bool = False
+    ) -> list[Verdict]:
+        """Answers without a record, which nothing can be carried out on.
+
+        With ``replay`` each document's own context is used. Raises ``DecisionError`` where there is no answer.
+        """
+        given = [_parsed(document) for document in documents]
+        questions = [as_given(item) if replay else self._complete(item, None) for item in given]
+        client = self.policy.client()
+        body = b'{"input":{"documents":[' + b",".join(item.body for item in questions) + b"]}}"
+        answered = client.ask(VERDICTS, body)
+        if not isinstance(answered.result, list) or len(answered.result) != len(questions):
+            raise DecisionError("engine.invalid", "not one answer a document", fix="ask again")
+        return [
+            answer.check(result, question, answered.opa_version)
+            for result, question in zip(answered.result, questions, strict=True)
+        ]
+
+    def redeem(self, verdict: Verdict) -> Judgement:
+        """Hand over, once, what a verdict of this engine was given on, so that it is carried out and nothing else.
+
+        Raises ``ActionDenied`` for a verdict that this engine did not give, that was redeemed before, that refuses,
+        or that comes from another policy than the current one.
+        """
+        judgement = self._issued.pop(verdict.decision_id, None)
+        if judgement is None or judgement.verdict is not verdict:
+            raise _denied("enforce.unjudged", "this verdict was not given here, or was used")
+        if verdict.effect not in _CARRIED_OUT:
+            raise _denied("enforce.refused", f"the verdict is {verdict.effect}")
+        if verdict.policy.revision != self.policy.revisions()["tipstaff"]:
+            raise _denied("enforce.revision", "the verdict is of another policy revision")
+        return judgement
+
+    def _ask_many(self, questions: list[Question]) -> list[Verdict]:
+        body = b'{"input":{"documents":[' + b",".join(item.body for item in questions) + b"]}}"
+        try:
+            answered = self.policy.client().ask(VERDICTS, body)
+            results = answered.result
+            if not isinstance(results, list) or len(results) != len(questions):
+                raise DecisionError("engine.invalid", "not one answer a document", fix="ask again")
+        except DecisionError as error:
+            self.policy.disconnect()
+            return [answer.refuse(error, item, self._revision(item)) for item in questions]
+        verdicts = []
+        for result, question in zip(results, questions, strict=True):
+            try:
+                verdicts.append(answer.check(result, question, answered.opa_version))
+            except DecisionError as error:
+                verdicts.append(answer.refuse(error, question, self._revision(question)))
+        return verdicts
+
+    def _complete(self, document: InputDocument, approval: ApprovalFacts | None) -> Question:
+        self.project = self.policy.project = self.project.current()
+        try:
+            bundles = self.policy.revisions()
+        except DecisionError:
+            # The same error comes again when the question is asked, and becomes the verdict there.
+            bundles = {"tipstaff": "", "org": None}
+        pause = self._pause.read(document.subject.id)
+        context: Json = {
+            "decision_id": new_id(),
+            "now": timestamp(),
+            "actor": self.actor.model_dump(),
+            "pause": pause.model_dump(by_alias=True),
+            "config": self._config(),
+            "bundles": bundles,
+            "approval": approval.model_dump(by_alias=True) if approval else None,
+        }
+        return complete(document, context)
+
+    def _config(self) -> Json:
+        team, local = self.project.team, self.project.local
+        return {
+            "team": team.value if team else None,
+            "team_sha256": team.sha256 if team else None,
+            "local": local.value if local else None,
+            "local_sha256": local.sha256 if local else None,
+            "local_tracked": self.project.local_tracked,
+        }
+
+    def _record(
+        self, judged: list[tuple[Verdict, Question]], preceded_by: Sequence[NewRecord]
+    ) -> list[Verdict]:
+        records: list[NewRecord] = []
+        for verdict, question in judged:
+            if verdict.effect in _CARRIED_OUT:
+                records += preceded_by
+            records.append(record.decision(verdict, question, self.actor))
+            records += record.clamps(verdict, question, self.actor)
+        try:
+            self.trail.append(*records)
+        except EvidenceError as error:
+            return [
+                answer.unpersisted(str(error), question, self._revision(question))
+                for _, question in judged
+            ]
+        for verdict, question in judged:
+            self._issued[verdict.decision_id] = Judgement(verdict, question)
+        while len(self._issued) > _REMEMBERED:
+            del self._issued[next(iter(self._issued))]
+        return [verdict for verdict, _ in judged]
+
+    @staticmethod
+    def _revision(question: Question) -> str:
+        return str(question.document["context"]["bundles"]["tipstaff"])
+
+
+def witness_folder() -> Path:
+    """Where checkpoints of the trail go: outside the project, under the user's own state."""
+    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(base) / "tipstaff" / "witness"
+
+
+def _parsed(document: Mapping[str, Any] | InputDocument) -> InputDocument:
+    return parse_input(dict(document)) if isinstance(document, Mapping) else document
+
+
+def _denied(code: str, message: str) -> ActionDenied:
+    return ActionDenied(code, message, fix="ask the engine again and carry out what it answers")

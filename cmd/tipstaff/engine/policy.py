@@ -1,0 +1,97 @@
+"""Which policy must answer, and the connection to the sidecar that runs it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from tipstaff.errors import DecisionError
+from tipstaff.pdp.bundle import Bundle, overlay, shipped
+from tipstaff.pdp.client import Client
+from tipstaff.pdp.opa import ensure
+from tipstaff.project import Project
+
+DEADLINE_S = 5.0
+OVERLAY_FOLDER = "policy"
+
+
+class Policy:
+    """The shipped bundle and the team's overlay, and a client to the sidecar that serves exactly those."""
+
+    def __init__(self, project: Project, say: Callable[[str], None], deadline_s: float) -> None:
+        self.project = project
+        self._say = say
+        self._deadline_s = deadline_s
+        self._bundles: tuple[Bundle, ...] = ()
+        self._overlay_seen: tuple[int, int] | None = None
+        self._client: Client | None = None
+
+    def revisions(self) -> dict[str, str | None]:
+        """The revision that each bundle must answer in; ``org`` is None without an overlay."""
+        found: dict[str, str | None] = {"tipstaff": "", "org": None}
+        for bundle in self.bundles():
+            found[bundle.name] = bundle.revision
+        return found
+
+    def bundles(self) -> tuple[Bundle, ...]:
+        """Both bundles, verified; read again when the overlay's file has changed."""
+        seen = self._overlay_state()
+        if not self._bundles or seen != self._overlay_seen:
+            self.disconnect()
+            opa = ensure(self._say)
+            team = self._overlay_bundle()
+            self._bundles = (shipped(opa, self._say), *((team,) if team else ()))
+            self._overlay_seen = seen
+        return self._bundles
+
+    def client(self) -> Client:
+        """The client, connected to a sidecar that was started or joined for it."""
+        bundles = self.bundles()
+        if self._client is None:
+            self._client = self._connect(bundles)
+        return self._client
+
+    def disconnect(self) -> None:
+        """Forget the connection; the sidecar itself goes on for others."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _connect(self, bundles: tuple[Bundle, ...]) -> Client:
+        from tipstaff.pdp.sidecar import join
+        from tipstaff.pdp.transport import UnixTransport, remote_transport
+
+        revisions = {bundle.name: bundle.revision for bundle in bundles}
+        url = os.environ.get("TIPSTAFF_OPA_URL")
+        if url:
+            transport = remote_transport(
+                url,
+                token=os.environ.get("TIPSTAFF_OPA_TOKEN"),
+                ca=os.environ.get("TIPSTAFF_OPA_CA"),
+            )
+            return Client(transport, revisions=revisions, deadline_s=self._deadline_s)
+        sidecar = join(self.project.prepare_state(), ensure(self._say), bundles)
+        return Client(
+            UnixTransport(sidecar.socket), revisions=revisions, deadline_s=self._deadline_s
+        )
+
+    def overlay_folder(self) -> Path:
+        """Where the team keeps its own Rego."""
+        named = self.project.team_setting("policy", "overlay")
+        return self.project.root / (named or OVERLAY_FOLDER)
+
+    def _overlay_bundle(self) -> Bundle | None:
+        key = self.project.team_setting("policy", "public_key")
+        return overlay(ensure(self._say), self.overlay_folder(), key) if key else None
+
+    def _overlay_state(self) -> tuple[int, int] | None:
+        try:
+            state = (self.overlay_folder() / "org.tar.gz").stat()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise DecisionError(
+                "bundle.unreadable", str(error), fix="make the overlay's bundle readable"
+            ) from error
+        return state.st_mtime_ns, state.st_ino

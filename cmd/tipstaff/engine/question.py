@@ -1,0 +1,69 @@
+"""A complete input document, serialised once: the bytes that are sent are the bytes that are digested."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from tipstaff.documents.base import Json
+from tipstaff.documents.input import InputDocument
+from tipstaff.documents.strict_json import canonical
+
+_JUDGED = b"tipstaff/judged/1\0"
+
+
+@dataclass(frozen=True)
+class Question:
+    """One document as it is asked about.
+
+    ``body`` is its RFC 8785 form and ``sha256`` the digest of that; ``judged_sha256`` is what an approval binds to:
+    everything but identity, clock, switches and the approval itself.
+    """
+
+    document: Json
+    body: bytes
+    sha256: str
+    judged_sha256: str
+
+    @property
+    def decision_id(self) -> str:
+        """The id that the verdict must carry."""
+        return str(self.document["context"]["decision_id"])
+
+    @property
+    def kind(self) -> str:
+        """The document's kind."""
+        return str(self.document["kind"])
+
+
+def complete(document: InputDocument, context: Json) -> Question:
+    """Add the engine's context to a caller's document, whatever context that one brought along."""
+    plain = document.model_dump(by_alias=True, exclude={"context"})
+    parts = {key: canonical(value) for key, value in plain.items()}
+    judged = hashlib.sha256(_JUDGED + _join(parts | _binding(context))).hexdigest()
+    context = {**context, "judged_sha256": judged}
+    parts["context"] = canonical(context)
+    body = _join(parts)
+    return Question({**plain, "context": context}, body, hashlib.sha256(body).hexdigest(), judged)
+
+
+def as_given(document: InputDocument) -> Question:
+    """The document with the context it brings, for a replay."""
+    plain = document.model_dump(by_alias=True)
+    body = canonical(plain)
+    context = plain["context"] or {}
+    judged = context.get("judged_sha256") or ""
+    return Question({**plain, "context": context}, body, hashlib.sha256(body).hexdigest(), judged)
+
+
+def _binding(context: Json) -> dict[str, bytes]:
+    config = context["config"]
+    return {
+        "bundles": canonical(context["bundles"]),
+        "config": canonical([config["team_sha256"], config["local_sha256"]]),
+    }
+
+
+def _join(parts: dict[str, bytes]) -> bytes:
+    # The keys are ASCII words of ours, so sorting them by code point is RFC 8785's order.
+    return b"{" + b",".join(b'"%s":%s' % (key.encode(), parts[key]) for key in sorted(parts)) + b"}"
