@@ -26,7 +26,7 @@ _sorted_compact = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 ).encode
 # A float, an integer of 16 digits, or a character at which UTF-16 sorts unlike code points.
-_delicate = re.compile(r"(?:^|[:,\[])-?\d+[.e]|(?:^|[:,\[])-?\d{16}|[\ud800-\U0010ffff]").search
+_delicate = re.compile(r'(?:^|":|[,\[])-?(?:\d+[.e]|\d{16})|[\ud800-\U0010ffff]').search
 
 
 def loads(data: bytes, *, file: str | None = None, max_bytes: int = MAX_BYTES) -> Any:
