@@ -1,0 +1,186 @@
+"""As whom a sandbox program starts, and how it sees paths that this identity could not reach.
+
+Real root never starts one: the child becomes uid 65534 before it executes anything. What only root can reach
+(a toolchain below a closed home) is bound to a reachable folder in a mount namespace that one thread of this
+process enters; nothing of that is seen elsewhere, and it ends with the run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tipstaff.errors import SandboxError
+
+NOBODY = 65534
+_CLONE_NEWNS = 0x00020000
+_MS_BIND = 0x1000
+_MS_REC = 0x4000
+_MS_SLAVE = 0x80000
+# setresuid and setresgid
+_CALLS = {"x86_64": (117, 119), "aarch64": (147, 149), "riscv64": (147, 149)}
+_FOLDERS = ("/tmp", "/var/tmp")  # noqa: S108 (only as parents of folders of random name)
+
+
+def is_real_root() -> bool:
+    """Whether this process is uid 0, and not merely so inside a user namespace."""
+    if os.geteuid() != 0:
+        return False
+    try:
+        ranges = [line.split() for line in Path("/proc/self/uid_map").read_text().splitlines()]
+    except OSError:
+        return True
+    return not any(inside == "0" and outside != "0" for inside, outside, _ in ranges)
+
+
+def has_reached(path: Path) -> bool:
+    """Whether uid 65534 can get to the path, as it is spelled and as it really lies, and read it."""
+    try:
+        real = path.resolve(strict=True)
+        parents = {*path.parents, *real.parents}
+        return all(_allows(p.stat(), stat.S_IXOTH) for p in parents) and _readable(real.stat())
+    except (OSError, RuntimeError):
+        return False
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """A folder that is gone afterwards; for real root, one that uid 65534 can pass but not list."""
+    if not is_real_root():
+        with tempfile.TemporaryDirectory(prefix=prefix) as name:
+            yield Path(name).resolve()
+        return
+
+    places = (tempfile.gettempdir(), *_FOLDERS)
+    parent = next((place for place in places if has_reached(Path(place))), None)
+    if parent is None:
+        raise SandboxError(
+            "sandbox.no_folder",
+            f"uid {NOBODY} can reach none of {', '.join(places)}",
+            fix="set TMPDIR to a folder that everyone may enter, or run as an ordinary user",
+        )
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as name:
+        folder = Path(name).resolve()
+        folder.chmod(0o711)
+        yield folder
+
+
+def hand_over(folder: Path) -> None:
+    """Let uid 65534, and no other new reader, read a private folder; its files keep their owner."""
+    for where, folders, files, _ in os.fwalk(folder):
+        for name in (*folders, *files):
+            path = Path(where, name)
+            status = path.lstat()
+            wanted = stat.S_IROTH | (stat.S_IXOTH if status.st_mode & stat.S_IXUSR else 0)
+            if not stat.S_ISLNK(status.st_mode) and status.st_mode & wanted != wanted:
+                path.chmod(stat.S_IMODE(status.st_mode) | wanted)
+    os.chown(folder, NOBODY, NOBODY)
+    folder.chmod(0o700)
+
+
+@contextmanager
+def staged(paths: Iterable[Path]) -> Iterator[Mapping[Path, Path]]:
+    """Where uid 65534 finds each path that it could not reach, during the context.
+
+    Moves the calling thread into a mount namespace of its own, for good: call it in a thread made for it.
+    """
+    hidden = [path for path in paths if not has_reached(path)]
+    if not hidden:
+        yield {}
+        return
+    with temporary_folder("tipstaff-stage-") as folder:
+        _enter_namespace(hidden)
+        found: dict[Path, Path] = {}
+        for number, path in enumerate(hidden):
+            found[path] = _bind(path, folder / str(number))
+        try:
+            yield found
+        finally:
+            for place in found.values():
+                _libc().umount2(os.fsencode(place), 2)
+
+
+@contextmanager
+def borrowed() -> Iterator[None]:
+    """Let the calling thread act with 65534 as its real uid and gid; nothing changes unless it is real root.
+
+    The kernel lets a process set another one's limits if that runs as its real user, and root may lack the
+    capability that goes without. Only a direct system call changes one thread alone.
+    """
+    if not is_real_root():
+        yield
+        return
+    numbers = _CALLS.get(platform.machine())
+    if numbers is None:
+        raise SandboxError(
+            "sandbox.setup",
+            f"root cannot set limits for a sandbox on {platform.machine()}",
+            fix="run as an ordinary user",
+        )
+    set_user, set_group = numbers
+    try:
+        _call(set_group, NOBODY)
+        _call(set_user, NOBODY)
+        yield
+    finally:
+        _call(set_user, 0)
+        _call(set_group, 0)
+
+
+def _call(number: int, real: int) -> None:
+    unchanged = ctypes.c_long(-1)
+    arguments = (ctypes.c_long(real), unchanged, unchanged)
+    if _libc().syscall(ctypes.c_long(number), *arguments) != 0:
+        raise SandboxError(
+            "sandbox.setup",
+            f"root cannot act as uid {NOBODY}: {os.strerror(ctypes.get_errno())}",
+            fix="allow changing to uid 65534 (CAP_SETUID, CAP_SETGID), or run as an ordinary user",
+        )
+
+
+def _enter_namespace(hidden: list[Path]) -> None:
+    libc = _libc()
+    entered = libc.unshare(_CLONE_NEWNS) == 0
+    if not entered or libc.mount(b"none", b"/", None, _MS_REC | _MS_SLAVE, None) != 0:
+        raise SandboxError(
+            "sandbox.unreachable",
+            f"uid {NOBODY}, as which root runs a sandbox, cannot reach {hidden[0]}, and a mount that "
+            f"would show it is refused: {os.strerror(ctypes.get_errno())}",
+            fix="install it where everyone can read it, such as /opt, or run as an ordinary user",
+        )
+
+
+def _bind(path: Path, place: Path) -> Path:
+    if path.is_dir():
+        place.mkdir()
+    else:
+        place.touch()
+    if _libc().mount(os.fsencode(path), os.fsencode(place), None, _MS_BIND, None) != 0:
+        raise SandboxError(
+            "sandbox.unreachable",
+            f"{path} cannot be bound: {os.strerror(ctypes.get_errno())}",
+            fix="install it where everyone can read it, such as /opt, or run as an ordinary user",
+        )
+    return place
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _allows(status: os.stat_result, bit: int) -> bool:
+    if status.st_uid == NOBODY:
+        return bool(status.st_mode & bit << 6)
+    return bool(status.st_mode & bit)
+
+
+def _readable(status: os.stat_result) -> bool:
+    needed = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(status.st_mode) else 0)
+    bits = status.st_mode >> 6 if status.st_uid == NOBODY else status.st_mode
+    return bits & needed == needed

@@ -1,0 +1,173 @@
+"""The host's side of a probe: lays the traps, runs the probe inside, and compares what both sides saw."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tipstaff import declared
+from tipstaff.documents.base import Contract, parse
+from tipstaff.documents.sandbox import SandboxProfile
+from tipstaff.documents.strict_json import loads
+from tipstaff.documents.text import visible
+from tipstaff.errors import ContractError, SandboxError
+from tipstaff.sandbox import layout
+from tipstaff.sandbox.backend import PROTECTIONS, RunSpec
+from tipstaff.sandbox.identity import temporary_folder
+from tipstaff.sandbox.process import Ended
+from tipstaff.sandbox.toolchain import own_python
+
+# Names that a mount point made inside the input would have to pass through.
+_TRAPS = ("scratch", "tmp", "proc", "dev", "usr", "work")
+_FIRST_PROCESSES = 4
+_VARIABLES_OF_THE_BACKEND = {"PWD"}
+
+
+class Report(Contract):
+    """What ``sandbox/probes/probe.py`` prints."""
+
+    reached: dict[str, bool]
+    written: list[str]
+    scratch: bool
+    homes: dict[str, list[str] | None]
+    environment: dict[str, str]
+    first_environment: str | None
+    processes: list[int]
+    descriptors: list[int]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The protections that held, and for each that did not, what was seen instead."""
+
+    held: tuple[str, ...]
+    complaints: dict[str, str]
+
+
+def homes() -> tuple[Path, ...]:
+    """The invoking user's home folders: the account's own and the environment's."""
+    found = [os.environ.get("HOME", "")]
+    try:
+        found.append(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        pass
+    paths = {Path(name) for name in found if name.startswith("/")} - {Path("/")}
+    return tuple(sorted(paths))
+
+
+def observe(profile: SandboxProfile, run: Callable[[RunSpec], tuple[int, Ended]]) -> Observation:
+    """Probe through ``run``; raises ``SandboxError`` if the probe did not run to its end."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(temporary_folder("tipstaff-probe-"))
+        work, outside = _prepare(folder)
+        loopback = stack.enter_context(_listener(socket.AF_INET, ("127.0.0.1", 0)))
+        name = f"tipstaff-probe-{secrets.token_hex(8)}"
+        abstract = stack.enter_context(_listener(socket.AF_UNIX, f"\0{name}"))
+        spec = _spec(profile, work, (str(loopback.getsockname()[1]), name))
+        before = _inventory(folder)
+        exit_code, ended = run(spec)
+        touched = _inventory(folder) != before or any(outside.iterdir())
+        called = [
+            kind for kind, trap in (("tcp", loopback), ("abstract", abstract)) if _called(trap)
+        ]
+    complaints = _judge(_parse(exit_code, ended), spec)
+    if called:
+        complaints["network"] = f"the host's listener was reached: {', '.join(called)}"
+    if touched:
+        complaints["write"] = "a folder of the host changed"
+    return Observation(tuple(name for name in PROTECTIONS if name not in complaints), complaints)
+
+
+def _prepare(folder: Path) -> tuple[Path, Path]:
+    work, outside = folder / "input", folder / "outside"
+    work.mkdir()
+    outside.mkdir(mode=0o700)
+    (work / "probe.py").write_bytes((declared.folder("sandbox") / "probes/probe.py").read_bytes())
+    for name in _TRAPS:
+        (work / name).symlink_to(f"/oldroot{outside}" if name == "usr" else outside)
+    return work, outside
+
+
+def _spec(profile: SandboxProfile, work: Path, traps: Sequence[str]) -> RunSpec:
+    python = own_python()
+    spec = RunSpec((), work, profile, readonly=python.readonly)
+    script = f"{spec.work}/probe.py"
+    folders = [str(home) for home in homes()]
+    line = (python.program, "-I", "-S", "-B", script, *traps, spec.work, *folders)
+    return RunSpec(line, work, profile, readonly=python.readonly)
+
+
+def _parse(exit_code: int, ended: Ended) -> Report:
+    words = ended.stderr.decode("utf-8", "replace").strip()[-300:] or "no complaint"
+    try:
+        if exit_code == 0:
+            return parse(Report, loads(ended.stdout))
+    except ContractError as error:
+        words = f"its report is not one: {error.message}"
+    raise SandboxError(
+        "sandbox.probe",
+        f"the probe inside ended with {exit_code}: {visible(words)}",
+        fix=f"make sure that {sys.executable} is a complete Python that everyone can read",
+    )
+
+
+def _judge(seen: Report, spec: RunSpec) -> dict[str, str]:
+    found = {
+        "network": [kind for kind, reached in seen.reached.items() if reached],
+        "write": [*seen.written, *([] if seen.scratch else ["/scratch is not writable"])],
+        "home": sorted(_strangers(seen.homes, spec)),
+        "environment": sorted(_foreign(seen, spec)),
+        "processes": [str(pid) for pid in seen.processes if pid > _FIRST_PROCESSES],
+        "descriptors": [str(number) for number in seen.descriptors if number > 2],
+    }
+    return {name: visible(", ".join(items[:5])) for name, items in found.items() if items}
+
+
+def _strangers(seen: dict[str, list[str] | None], spec: RunSpec) -> Iterator[str]:
+    """What shows of a home folder and does not lead to a path that the run needs."""
+    needed = [*spec.readonly, *(Path(path) for path in spec.profile.system_paths)]
+    for home, names in seen.items():
+        for name in names or ():
+            entry = Path(home, name)
+            if not any(path.is_relative_to(entry) or entry.is_relative_to(path) for path in needed):
+                yield str(entry)
+
+
+def _foreign(seen: Report, spec: RunSpec) -> Iterator[str]:
+    ours = layout.environment(spec)
+    for name, value in seen.environment.items():
+        if name not in _VARIABLES_OF_THE_BACKEND and ours.get(name) != value:
+            yield name
+    if seen.first_environment:
+        yield "the first process was started with an environment"
+
+
+def _inventory(folder: Path) -> list[tuple[str, int, int]]:
+    """Every name below the folder, with its mode's kind and its number of links."""
+    return sorted(
+        (str(path), path.lstat().st_ino, path.lstat().st_nlink) for path in folder.rglob("*")
+    )
+
+
+@contextmanager
+def _listener(family: int, address: tuple[str, int] | str) -> Iterator[socket.socket]:
+    with socket.socket(family, socket.SOCK_STREAM) as trap:
+        trap.bind(address)
+        trap.listen()
+        trap.setblocking(False)
+        yield trap
+
+
+def _called(trap: socket.socket) -> bool:
+    try:
+        trap.accept()[0].close()
+    except OSError:
+        return False
+    return True
