@@ -1,0 +1,1 @@
+"""The policy decision point: OPA's program, signed bundles, the sidecar that runs them, and one client."""

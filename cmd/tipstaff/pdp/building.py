@@ -1,0 +1,87 @@
+"""Compiling and signing a bundle with OPA, and putting the result into the one form that is accepted."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tipstaff import declared
+from tipstaff.errors import ContractError
+from tipstaff.pdp import archive, signing
+from tipstaff.pdp.capabilities import FILE as CAPABILITIES
+from tipstaff.pdp.opa import Opa
+from tipstaff.pdp.source import Source
+
+_JSON = frozenset({"data.json", ".manifest"})
+
+
+def compile_signed(opa: Opa, source: Source, key: Path) -> dict[str, bytes]:
+    """The files of the signed bundle, each JSON document in the very bytes that the signature digests.
+
+    Raises ``ContractError`` (``policy.invalid``) with OPA's text.
+    """
+    identity = {"revision": source.revision, "data_digest": source.data_digest}
+    with TemporaryDirectory(prefix="tipstaff-") as name:
+        stage, out = Path(name, "stage"), Path(name, "out.tar.gz")
+        _lay_out(stage, source, identity)
+        answer = opa.run(
+            [
+                "build",
+                "--bundle",
+                ".",
+                "--capabilities",
+                str(declared.folder("policy") / CAPABILITIES),
+                "--signing-alg",
+                "ES256",
+                "--signing-key",
+                str(key),
+                "--output",
+                str(out),
+            ],
+            cwd=stage,
+        )
+        if answer.returncode != 0:
+            raise _invalid(source, answer.stderr.decode(errors="replace").strip())
+        files = _settle(out.read_bytes())
+    if json.loads(files["data.json"]).get(source.name, {}).get("bundle") != identity:
+        raise _invalid(source, f"data.{source.name}.bundle is reserved for the revision")
+    return files
+
+
+def _lay_out(stage: Path, source: Source, identity: dict[str, str]) -> None:
+    manifest = {"revision": source.revision, "roots": [source.name]}
+    added = {
+        f"{source.name}/bundle/data.json": json.dumps(identity).encode(),
+        ".manifest": json.dumps(manifest).encode(),
+    }
+    if taken := added.keys() & source.files.keys():
+        raise _invalid(source, f"{min(taken)} is written by the build")
+    for path, content in (source.files | added).items():
+        target = stage / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+
+
+def _settle(built: bytes) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(built)) as bundle:
+        for entry in bundle:
+            content = bundle.extractfile(entry)
+            files[entry.name.lstrip("/")] = content.read() if content else b""
+    for path in _JSON & files.keys():
+        files[path] = archive.canonical(files[path])
+    token = json.loads(files[signing.SIGNATURES])["signatures"][0]
+    files[signing.SIGNATURES] = signing.signatures(token)
+    return files
+
+
+def _invalid(source: Source, why: str) -> ContractError:
+    return ContractError(
+        "policy.invalid",
+        why,
+        file=str(source.folder),
+        fix="correct the named file and line, then build again",
+    )
