@@ -66,11 +66,10 @@ class Project:
         """
         root = find_root(Path(start))
         seen = _file_states(root)
-        configured = os.environ.get("TIPSTAFF_STATE_DIR")
         local = _read(root / LOCAL_FILE, LocalConfig)
         return cls(
             root=root,
-            state=Path(configured).absolute() if configured else root / ".tipstaff",
+            state=state_folder(root),
             team=_read(root / TEAM_FILE, TeamConfig),
             local=local,
             local_tracked=local is not None and _tracked(root, LOCAL_FILE),
@@ -81,25 +80,32 @@ class Project:
         """This project, read again if one of its two files has changed."""
         return self if _file_states(self.root) == self.seen else Project.find(self.root)
 
-    def prepare_state(self) -> Path:
-        """The state folder, made if need be; nobody else may enter it."""
-        try:
-            self.state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise ContractError(
-                "state.unusable",
-                error.strerror or str(error),
-                file=str(self.state),
-                fix="make the folder writable, or set TIPSTAFF_STATE_DIR",
-            ) from error
-        return self.state
-
     def team_setting(self, *path: str) -> Any:
         """A value of the team's file by its path of keys; None where it is not set."""
         value: Any = self.team.value if self.team else None
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
         return value
+
+
+def state_folder(root: Path) -> Path:
+    """Where a project's state lies: ``TIPSTAFF_STATE_DIR``, else ``.tipstaff`` in its root."""
+    configured = os.environ.get("TIPSTAFF_STATE_DIR")
+    return Path(configured).absolute() if configured else root / ".tipstaff"
+
+
+def prepare(state: Path) -> Path:
+    """Make the state folder if need be; nobody else may enter it."""
+    try:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ContractError(
+            "state.unusable",
+            error.strerror or str(error),
+            file=str(state),
+            fix="make the folder writable, or set TIPSTAFF_STATE_DIR",
+        ) from error
+    return state
 
 
 def find_root(start: Path) -> Path:

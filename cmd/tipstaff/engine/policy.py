@@ -10,7 +10,7 @@ from tipstaff.errors import DecisionError
 from tipstaff.pdp.bundle import Bundle, overlay, shipped
 from tipstaff.pdp.client import Client
 from tipstaff.pdp.opa import ensure
-from tipstaff.project import Project
+from tipstaff.project import Project, prepare
 
 DEADLINE_S = 5.0
 OVERLAY_FOLDER = "policy"
@@ -60,21 +60,18 @@ class Policy:
 
     def _connect(self, bundles: tuple[Bundle, ...]) -> Client:
         from tipstaff.pdp.sidecar import join
-        from tipstaff.pdp.transport import UnixTransport, remote_transport
 
-        revisions = {bundle.name: bundle.revision for bundle in bundles}
         url = os.environ.get("TIPSTAFF_OPA_URL")
         if url:
-            transport = remote_transport(
-                url,
-                token=os.environ.get("TIPSTAFF_OPA_TOKEN"),
-                ca=os.environ.get("TIPSTAFF_OPA_CA"),
+            from tipstaff.pdp.remote import RemoteTransport
+
+            return Client(
+                RemoteTransport.from_environment(url),
+                revisions={bundle.name: bundle.revision for bundle in bundles},
+                deadline_s=self._deadline_s,
             )
-            return Client(transport, revisions=revisions, deadline_s=self._deadline_s)
-        sidecar = join(self.project.prepare_state(), ensure(self._say), bundles)
-        return Client(
-            UnixTransport(sidecar.socket), revisions=revisions, deadline_s=self._deadline_s
-        )
+        sidecar = join(prepare(self.project.state), ensure(self._say), bundles)
+        return sidecar.client(deadline_s=self._deadline_s)
 
     def overlay_folder(self) -> Path:
         """Where the team keeps its own Rego."""

@@ -1,0 +1,51 @@
+"""`tipstaff completion`: shell completion, printed or installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from click.shell_completion import get_completion_class
+
+from tipstaff.cli.output import json_option, print_json
+from tipstaff.errors import ContractError
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(_SHELLS))
+@click.option("--install", is_flag=True, help="Write it where the shell looks for completions.")
+@json_option
+def completion(shell: str, install: bool, as_json: bool) -> int:
+    """Print the completion script for a shell, or install it for this user."""
+    from tipstaff.cli.program import program
+
+    found = get_completion_class(shell)
+    if found is None:
+        raise ContractError(
+            "shell.unknown", f"no completion for {shell}", fix="use bash, zsh or fish"
+        )
+    script = found(program, {}, "tipstaff", "_TIPSTAFF_COMPLETE").source()
+    place = _place(shell) if install else None
+    if place is not None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(script, encoding="utf-8")
+    if as_json:
+        print_json({"shell": shell, "file": str(place) if place else None, "script": script})
+    elif place is None:
+        click.echo(script)
+    else:
+        click.echo(f"wrote {place}; start a new {shell} to use it")
+        if shell == "zsh":
+            click.echo(f"add to .zshrc before compinit: fpath=({place.parent} $fpath)", err=True)
+    return 0
+
+
+def _place(shell: str) -> Path:
+    home = Path.home()
+    return {
+        "bash": home / ".local/share/bash-completion/completions/tipstaff",
+        "zsh": home / ".local/share/zsh/site-functions/_tipstaff",
+        "fish": home / ".config/fish/completions/tipstaff.fish",
+    }[shell]

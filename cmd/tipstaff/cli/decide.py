@@ -1,0 +1,39 @@
+"""`tipstaff decide`: ask about a complete input document."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from tipstaff.cli.output import exit_code, json_option, print_json, print_verdict, say
+from tipstaff.documents import strict_json
+from tipstaff.engine import Engine
+
+
+@click.command()
+@click.argument("document", metavar="INPUT.json|-")
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="Use the document's own context; the answer is not recorded and nothing can be carried out on it.",
+)
+@json_option
+def decide(document: str, replay: bool, as_json: bool) -> int:
+    """Ask the engine about an input document, a file or - for standard input.
+
+    Exits 0 when the verdict is allow, 1 when it is not, 2 for a document that is not well formed, and 3 when no
+    decision could be made. contracts/ has the schemas and examples.
+    """
+    if document == "-":
+        value = strict_json.loads(sys.stdin.buffer.read(), file="standard input")
+    else:
+        value = strict_json.load(Path(document))
+    with Engine.open(say=say) as engine:
+        verdict = engine.evaluate([value], replay=True)[0] if replay else engine.decide(value)
+    if as_json:
+        print_json(verdict.model_dump(by_alias=True))
+    else:
+        print_verdict(verdict)
+    return exit_code(verdict)

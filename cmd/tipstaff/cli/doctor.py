@@ -1,0 +1,146 @@
+"""`tipstaff doctor`: each part, whether it works, and what to do where it doesn't."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+
+from tipstaff.cli.output import json_option, print_json, print_table, say
+from tipstaff.engine.engine import witness_folder
+from tipstaff.engine.policy import DEADLINE_S, Policy
+from tipstaff.errors import Error
+from tipstaff.ledger.trail import Trail
+from tipstaff.pdp.opa import find
+from tipstaff.pdp.sidecar import join
+from tipstaff.project import TEAM_FILE, Project, find_root, prepare, state_folder
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part as it was found. ``fix`` is empty where there is nothing to do."""
+
+    part: str
+    ok: bool
+    version: str
+    detail: str
+    fix: str = ""
+
+
+@click.command()
+@json_option
+def doctor(as_json: bool) -> int:
+    """Check OPA, bundles, sidecar, ledger, trail, isolation, git and configuration.
+
+    Exits 0 when all of them work and 1 when one does not; each comes with its fix.
+    """
+    parts = [_examine(name, look) for name, look in _PARTS.items()]
+    if as_json:
+        print_json({"parts": [asdict(part) for part in parts]})
+    else:
+        print_table(
+            ["PART", "STATE", "VERSION", "DETAIL"],
+            [[part.part, "ok" if part.ok else "FAIL", part.version, part.detail] for part in parts],
+        )
+        for part in parts:
+            if part.fix:
+                say(f"{part.part}: {part.fix}")
+    return 0 if all(part.ok for part in parts) else 1
+
+
+def _examine(name: str, look: Callable[[str], Part]) -> Part:
+    try:
+        return look(name)
+    except Error as error:
+        return Part(name, False, "", f"{error} [{error.code}]", error.fix)
+
+
+def _git(name: str) -> Part:
+    if shutil.which("git") is None:
+        return Part(name, False, "", "not on PATH", "install git")
+    from tipstaff.evidence.repository import Repository
+
+    version = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True)
+    repository = Repository.open(Path())
+    return Part(name, True, version.stdout.split()[2], f"repository {repository.root}")
+
+
+def _config(name: str) -> Part:
+    project = Project.find()
+    if project.team is None:
+        return Part(name, True, "", f"no {TEAM_FILE}; built-in tiers hold", "run `tipstaff init`")
+    local = "with a local file" if project.local else "no local file"
+    return Part(name, True, "1", f"{project.team.path}, {local}")
+
+
+def _opa(name: str) -> Part:
+    opa = find()
+    if opa is None:
+        return Part(
+            name, False, "", "not found", "put opa on PATH, set TIPSTAFF_OPA, or install Go"
+        )
+    return Part(name, True, opa.version, str(opa.path))
+
+
+def _bundles(name: str) -> Part:
+    bundles = Policy(Project.find(), say, DEADLINE_S).bundles()
+    revisions = ", ".join(bundle.revision for bundle in bundles)
+    return Part(name, True, revisions, f"{len(bundles)} signed, signatures hold")
+
+
+def _sidecar(name: str) -> Part:
+    from tipstaff.pdp.opa import ensure
+
+    project = Project.find()
+    bundles = Policy(project, say, DEADLINE_S).bundles()
+    running = join(prepare(project.state), ensure(say), bundles)
+    return Part(name, True, running.opa.version, f"ready, pid {running.pid}")
+
+
+def _ledger(name: str) -> Part:
+    from tipstaff.ledger.database import open_database
+
+    database = open_database(prepare(state_folder(find_root(Path()))))
+    database.dispose()
+    return Part(name, True, sqlite3.sqlite_version, "opens with full synchronisation")
+
+
+def _trail(name: str) -> Part:
+    with Trail(state_folder(find_root(Path())), witness=witness_folder()) as trail:
+        result = trail.verify()
+    if result.is_valid:
+        return Part(name, True, "", f"{result.records} records, chain and checkpoint hold")
+    first = result.problems[0]
+    return Part(name, False, "", first.message, "run `tipstaff audit verify` and keep a copy")
+
+
+def _isolation(name: str) -> Part:
+    from tipstaff.sandbox.selection import survey
+
+    probes = survey()
+    working = [probe for probe in probes if probe.available]
+    if not working:
+        reasons = "; ".join(f"{probe.backend}: {probe.reason}" for probe in probes)
+        fixes = "; ".join(probe.fix for probe in probes if probe.fix)
+        return Part(name, False, "", reasons, fixes or "install bubblewrap")
+    best = working[0]
+    return Part(
+        name, True, best.version or "", f"{best.backend} holds {', '.join(sorted(best.held))}"
+    )
+
+
+_PARTS: dict[str, Callable[[str], Part]] = {
+    "git": _git,
+    "config": _config,
+    "opa": _opa,
+    "bundles": _bundles,
+    "sidecar": _sidecar,
+    "ledger": _ledger,
+    "trail": _trail,
+    "isolation": _isolation,
+}

@@ -1,0 +1,101 @@
+"""`tipstaff init`: what a repository needs to be governed, and nothing overwritten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tipstaff.cli.output import json_option, print_json, say
+from tipstaff.cli.policy import team_key
+from tipstaff.errors import ContractError
+from tipstaff.pdp.bundle import build, new_key, public_key
+from tipstaff.pdp.opa import ensure
+from tipstaff.project import LOCAL_FILE, TEAM_FILE, prepare, state_folder
+
+_STARTER = Path(__file__).parents[1] / "starter"
+_IGNORED = (".tipstaff/", LOCAL_FILE)
+_WORKFLOW = ".github/workflows/tipstaff.yml"
+_BUNDLE = "policy/org.tar.gz"
+
+
+@click.command()
+@click.argument(
+    "folder", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+@json_option
+def init(folder: Path, force: bool, as_json: bool) -> int:
+    """Set a git repository up: tipstaff.yaml, a policy overlay with a test, a CI workflow, .gitignore lines.
+
+    Makes a key for the team in the state folder, puts its public half into tipstaff.yaml, and signs the overlay. An
+    existing file is never overwritten without --force; then nothing at all is written.
+    """
+    root = folder.absolute()
+    if not (root / ".git").exists():
+        raise ContractError(
+            "project.no_git",
+            "not the top of a git repository",
+            file=str(root),
+            fix="run `git init` first, or name the repository's top folder",
+        )
+    files = _files()
+    present = [name for name in [TEAM_FILE, *files, _BUNDLE] if (root / name).exists()]
+    if present and not force:
+        raise ContractError(
+            "init.exists",
+            f"already there: {', '.join(present)}",
+            file=str(root),
+            fix="remove them, or run again with --force to overwrite them",
+        )
+    opa = ensure(say)
+    state = prepare(state_folder(root))
+    key = team_key(state)
+    public = public_key(key) if key.exists() else new_key(key)
+    for name, content in files.items():
+        _write(root / name, content)
+    _write(root / TEAM_FILE, _team_file(public))
+    bundle = build(opa, root / "policy", name="org", key=key, out=root / _BUNDLE)
+    written = [TEAM_FILE, *files, _BUNDLE, *_ignore(root)]
+    if as_json:
+        print_json({"root": str(root), "written": written, "overlay_revision": bundle.revision})
+        return 0
+    for name in written:
+        click.echo(f"wrote {name}")
+    say("next: commit these files, then run `tipstaff doctor`")
+    return 0
+
+
+def _files() -> dict[str, str]:
+    overlay = {
+        f"policy/{path.relative_to(_STARTER / 'policy')}": path.read_text(encoding="utf-8")
+        for path in sorted((_STARTER / "policy").rglob("*"))
+        if path.is_file()
+    }
+    workflow = (_STARTER / "workflows" / "tipstaff.yml").read_text(encoding="utf-8")
+    return {**overlay, _WORKFLOW: workflow}
+
+
+def _team_file(public: str) -> str:
+    key = "".join(f"    {line}\n" for line in public.strip().splitlines())
+    return (_STARTER / TEAM_FILE).read_text(encoding="utf-8") + f"  public_key: |\n{key}"
+
+
+def _ignore(root: Path) -> list[str]:
+    file = root / ".gitignore"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    missing = [line for line in _IGNORED if line not in lines]
+    if not missing:
+        return []
+    _write(file, "".join(f"{line}\n" for line in [*lines, *missing]))
+    return [".gitignore"]
+
+
+def _write(file: Path, content: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise ContractError(
+            "file.unwritable", error.strerror or str(error), file=str(file), fix="make it writable"
+        ) from error

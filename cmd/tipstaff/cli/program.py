@@ -1,0 +1,113 @@
+"""The program's commands, loaded only when one is run, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
+
+import click
+
+from tipstaff import __version__
+from tipstaff.errors import Error
+
+# Name: module below this package, and the line in `--help`.
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "approvals": ("approvals", "List, show, approve and reject requests."),
+    "audit": ("audit", "Verify, list and export the audit trail."),
+    "change": ("change", "Propose a change; list and show proposed ones."),
+    "check": ("check", "Lint the configuration."),
+    "completion": ("completion", "Print or install shell completion."),
+    "decide": ("decide", "Ask the engine about an input document."),
+    "doctor": ("doctor", "Check every part and say how to repair it."),
+    "explain": ("explain", "Show why a decision came out as it did."),
+    "init": ("init", "Set a repository up for Tipstaff."),
+    "pause": ("pause", "Make automatic work wait for a person."),
+    "policy": ("policy", "Test, build and sign policy."),
+    "resume": ("pause", "End a pause."),
+    "sidecar": ("sidecar", "Start, inspect and stop OPA."),
+    "tiers": ("tiers", "Show the effective tier of every action class."),
+}
+_INTERRUPTED = 130
+
+
+class SuggestingGroup(click.Group):
+    """A group that answers a wrong verb with the one that was probably meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or fail with a suggestion."""
+        name = args[0] if args else ""
+        if args and self.get_command(ctx, name) is None and not name.startswith("-"):
+            close = get_close_matches(name, self.list_commands(ctx), 1, 0.5)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+class Program(SuggestingGroup):
+    """The top group; a command's module is imported when the command is."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All command names, in order."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command, if there is one of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"tipstaff.cli.{COMMANDS[cmd_name][0]}")
+        command = getattr(module, cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101 (narrows the type of a module attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+@click.group(
+    cls=Program,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 allowed or clean, 1 not allowed or findings, 2 input or usage, "
+    "3 could not evaluate.",
+)
+@click.version_option(__version__, prog_name="tipstaff", message="%(prog)s %(version)s")
+def program() -> None:
+    """Carry out what Open Policy Agent decides about changes and actions of AI agents."""
+
+
+def run(argv: list[str]) -> int:
+    """Run one command line and return its exit code; nothing but the exit of ``--help`` escapes."""
+    try:
+        code = program.main(args=argv, prog_name="tipstaff", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        return _INTERRUPTED
+    except Error as error:
+        return _report(error, as_json="--json" in argv)
+    except BrokenPipeError:
+        # The reader went away; Python would complain again when it closes stdout.
+        sys.stderr.close()
+        return 0
+
+
+def _report(error: Error, *, as_json: bool) -> int:
+    from tipstaff.documents.text import visible
+
+    click.echo(f"error: {visible(str(error))} [{error.code}]", err=True)
+    click.echo(f"fix: {visible(error.fix)}", err=True)
+    if as_json:
+        from tipstaff.cli.output import print_json
+
+        print_json({"error": error.diagnostics()})
+    return error.exit_code

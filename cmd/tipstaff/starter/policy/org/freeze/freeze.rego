@@ -1,0 +1,19 @@
+# METADATA
+# title: Freeze days
+# description: |
+#   No change is carried out on a day that data.json lists, written as 2027-01-01 in UTC. The time comes from the
+#   input, so a test can choose it.
+package org.freeze
+
+# METADATA
+# title: Change on a freeze day
+# description: The day of the decision is on the list.
+deny contains {
+	"code": "org.freeze",
+	"message": concat(" ", [day, "is a freeze day"]),
+	"solution": "propose the change after the freeze, or take the day off the list in policy/org/freeze/data.json",
+} if {
+	input.kind == "change"
+	day := substring(input.context.now, 0, 10)
+	day in data.org.freeze.days
+}
