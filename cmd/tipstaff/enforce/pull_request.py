@@ -258,7 +258,9 @@ def _approval(proposal: Proposal, draft: bool) -> str:
     )
 
 
-def _names(names: Iterable[str]) -> str:
+def _names(names: Iterable[str] | None) -> str:
+    if names is None:
+        return "not measured"
     every = list(names)
     shown = [code(name, limit=80) for name in every[:NAMES_SHOWN]]
     if len(every) > NAMES_SHOWN:
