@@ -25,8 +25,10 @@ _MAX_INTEGER = 2**53
 _sorted_compact = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 ).encode
-# A float, an integer of 16 digits, or a character at which UTF-16 sorts unlike code points.
-_delicate = re.compile(r'(?:^|":|[,\[])-?(?:\d+[.e]|\d{16})|[\ud800-\U0010ffff]').search
+# A float or an integer of 16 digits (a clock time in a string is neither).
+_delicate_number = re.compile(r"[:,\[](?<!\d:)-?(?:\d+[.e]|\d{16})").search
+# Characters at which UTF-16 sorts unlike code points.
+_delicate_character = re.compile(r"[\ud800-\U0010ffff]").search
 
 
 def loads(data: bytes, *, file: str | None = None, max_bytes: int = MAX_BYTES) -> Any:
@@ -90,9 +92,11 @@ def digest(value: Any, *, domain: str) -> str:
 
 def _quick(value: Any) -> bytes | None:
     """The canonical bytes where the standard encoder is known to write the same, else None."""
+    if not isinstance(value, dict):
+        return None
     try:
         text = _sorted_compact(value)
-        if _delicate(text):
+        if _delicate_number(text) or not (text.isascii() or _delicate_character(text) is None):
             return None
         data = text.encode()
         return data if from_json(data) == value else None
