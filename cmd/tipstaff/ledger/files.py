@@ -1,0 +1,121 @@
+"""Private files written so that a crash leaves the old or the new content, and locks the kernel gives back.
+
+Everything here raises ``OSError``; the caller knows which error of ours that is.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def private_folder(path: Path) -> None:
+    """Make the folder and its parents where absent, closed to other users (0700)."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the folder's entries durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_regular(path: Path, *, limit: int, owned: bool = False) -> bytes:
+    """The bytes of a regular file of at most ``limit`` bytes that is no symbolic link; ``owned`` by this user."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _OPEN)
+    with os.fdopen(descriptor, "rb") as file:
+        _demand_regular(descriptor)
+        if owned and os.fstat(descriptor).st_uid != os.geteuid():
+            raise OSError(errno.EPERM, "belongs to another user", str(path))
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"larger than {limit} bytes", str(path))
+    return data
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace the file (0600): written beside it, synced, renamed, and the folder synced."""
+    private_folder(path.parent)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        beside.replace(path)
+    except OSError:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+    sync_folder(path.parent)
+
+
+@contextmanager
+def locked(path: Path, *, fleeting: bool = False) -> Iterator[int]:
+    """Hold an exclusive lock on the file, made 0600 where absent; yields its descriptor for reading and appending.
+
+    Waits for the holder; the kernel releases a lock when its holder dies. ``fleeting`` removes the file at the end.
+    """
+    descriptor = _lock(path)
+    try:
+        yield descriptor
+    finally:
+        if fleeting:
+            with suppress(OSError):
+                path.unlink()
+        os.close(descriptor)
+
+
+def _lock(path: Path) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _OPEN, 0o600)
+        try:
+            _demand_regular(descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if _is_at(path, descriptor):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[int]:
+    """A descriptor for reading the file, locked against writers; nothing is created."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _OPEN)
+    try:
+        _demand_regular(descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def release(descriptor: int) -> None:
+    """Let writers go on; what was read before stays as it was, since they only append."""
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _demand_regular(descriptor: int) -> None:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise OSError(errno.EINVAL, "not a regular file")
