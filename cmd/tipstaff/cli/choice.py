@@ -1,0 +1,65 @@
+"""Asking a person, once a class, whether to apply by itself what policy permits; remembered in the local file."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from tipstaff.cli.output import say
+from tipstaff.cli.tiers import CLASSES
+from tipstaff.documents.base import Json
+from tipstaff.engine import Engine
+from tipstaff.errors import ContractError
+from tipstaff.project import LOCAL_FILE
+
+_ANSWERS = {"auto-fix": "auto-if-tests-pass", "propose": "propose"}
+_NEVER_ASKED = frozenset({"audit"})
+
+
+def remember_choice(engine: Engine, action_class: str) -> None:
+    """Ask, if a person is there and was not asked before, and save the answer as far as the ceiling lets it.
+
+    Without a terminal nothing is asked or written, and the files alone decide.
+    """
+    local = engine.project.local.value if engine.project.local else {"schema_version": 1}
+    remembered = local.get("remembered_choices", {})
+    asks = action_class in CLASSES and action_class not in _NEVER_ASKED
+    if not asks or action_class in remembered or not _is_interactive():
+        return
+    answer = click.prompt(
+        f"{action_class}: apply by itself what policy permits, or propose every change?",
+        type=click.Choice(list(_ANSWERS)),
+        default="propose",
+        err=True,
+    )
+    wished = {**local, "remembered_choices": {**remembered, action_class: _ANSWERS[answer]}}
+    _save(engine, wished)
+    granted = _granted(engine, action_class)
+    if granted != _ANSWERS[answer]:
+        wished["remembered_choices"][action_class] = granted
+        _save(engine, wished)
+        say(f"the team's ceiling for {action_class} is {granted}; that is remembered")
+
+
+def _is_interactive() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _granted(engine: Engine, action_class: str) -> str:
+    from tipstaff.cli.tiers import ask_about_classes
+
+    verdict = ask_about_classes(engine)[CLASSES.index(action_class)]
+    return str(verdict.facts["tier"]["effective"])
+
+
+def _save(engine: Engine, value: Json) -> None:
+    import yaml
+
+    file = engine.project.root / LOCAL_FILE
+    try:
+        file.write_text(yaml.safe_dump(value, sort_keys=False), encoding="utf-8")
+    except OSError as error:
+        raise ContractError(
+            "file.unwritable", error.strerror or str(error), file=str(file), fix="make it writable"
+        ) from error

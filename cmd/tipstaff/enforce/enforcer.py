@@ -1,0 +1,252 @@
+"""Carries out a verdict on a change: exactly its obligations, in their order, each recorded.
+
+Nothing here reads a threshold or weighs a fact. What is done follows from the obligations, and an effect that
+fails is undone as far as it can be and recorded as failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from tipstaff.documents.approval import ApprovalRequest, ChangeRecord
+from tipstaff.documents.audit import Entry
+from tipstaff.documents.base import Json
+from tipstaff.documents.input import ChangeInput
+from tipstaff.documents.strict_json import digest
+from tipstaff.documents.verdict import OpenPullRequest, RequestApproval, Verdict
+from tipstaff.enforce.change import branch_and_commit
+from tipstaff.enforce.forge import choose
+from tipstaff.enforce.pull_request import Proposal, commit_message, compose
+from tipstaff.engine import Engine, Judgement
+from tipstaff.errors import Error
+from tipstaff.evidence.repository import Repository
+from tipstaff.ledger.trail import NewRecord
+from tipstaff.project import timestamp, utc_now
+
+if TYPE_CHECKING:
+    from tipstaff.evidence.diff import Patch
+    from tipstaff.ledger.approvals import Approvals
+    from tipstaff.ledger.changes import Changes
+
+_KEY_DOMAIN = "tipstaff/approval/1"
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a verdict on a change is carried out with: the judged document, the diff, the patched tree."""
+
+    document: ChangeInput
+    diff: bytes
+    patch: Patch
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What was carried out; all None where nothing was."""
+
+    branch: str | None = None
+    commit: str | None = None
+    pull_request: str | None = None
+    approval: ApprovalRequest | None = None
+
+
+class Enforcer:
+    """Carries out verdicts of one engine in one repository."""
+
+    def __init__(
+        self, engine: Engine, repository: Repository, *, say: Callable[[str], None]
+    ) -> None:
+        from tipstaff.ledger.approvals import Approvals
+        from tipstaff.ledger.changes import Changes
+        from tipstaff.ledger.database import open_database
+
+        self._engine = engine
+        self._repository = repository
+        self._say = say
+        self._forge = choose(repository, engine.project.state)
+        database = open_database(engine.project.state)
+        self.approvals: Approvals = Approvals(database, engine.project.state)
+        self.changes: Changes = Changes(database)
+
+    def carry_out(self, verdict: Verdict, material: Material) -> Effects:
+        """Do what the verdict's obligations say; a verdict that refuses leaves only the record of the change.
+
+        Raises ``ActionDenied`` for a verdict that this engine did not give. Raises the error of an effect that
+        failed, with the branch taken back.
+        """
+        asked = {type(obligation): obligation for obligation in verdict.obligations}
+        pull_request = asked.get(OpenPullRequest)
+        request = asked.get(RequestApproval)
+        if pull_request is None and request is None:
+            self.changes.record(_change(verdict, material, "judged"))
+            return Effects()
+        judgement = self._engine.redeem(verdict)
+        waiting = self._waiting(judgement) if isinstance(request, RequestApproval) else None
+        if waiting is not None:
+            return self._join(waiting)
+        self.changes.record(_change(verdict, material, "proposing"))
+        key = _key(judgement) if isinstance(request, RequestApproval) else None
+        effects = Effects()
+        if isinstance(pull_request, OpenPullRequest):
+            effects = self._propose(judgement, material, key)
+        if isinstance(request, RequestApproval):
+            effects = self._ask(judgement, material, request, effects)
+        return effects
+
+    def finish(self, verdict: Verdict, request: ApprovalRequest) -> ChangeRecord | None:
+        """Carry out an approved change: its draft becomes ready. Safe to do again after a crash in between."""
+        self._engine.redeem(verdict)
+        change = self.changes.find(request.decision_id)
+        if change and change.pull_request:
+            self._forge.mark_ready(change.pull_request)
+        if change:
+            self.changes.update(change.id, state="ready")
+        self._note("carried-out", request.decision_id, request.what, {"approval": request.key})
+        return change
+
+    def withdraw(self, request: ApprovalRequest, comment: str) -> None:
+        """Close the pull request of a rejected change; its branch stays, so nothing is lost."""
+        change = self.changes.find(request.decision_id)
+        if change and change.pull_request:
+            self._forge.close(change.pull_request, comment)
+        if change:
+            self.changes.update(change.id, state="rejected")
+
+    def _propose(self, judgement: Judgement, material: Material, key: str | None) -> Effects:
+        verdict, change = judgement.verdict, material.document
+        branch, commit = branch_and_commit(
+            self._repository,
+            material.patch,
+            action_class=change.action.class_,
+            message=commit_message(change, verdict.decision_id),
+        )
+        try:
+            proposal = Proposal(
+                verdict=verdict,
+                change=change,
+                branch=branch,
+                base_branch=self._repository.default_branch(),
+                commit=commit,
+                trail_head=self._engine.trail.head(),
+                approval_key=key,
+            )
+            reference = self._forge.open(compose(proposal))
+        except Error as error:
+            self._repository.delete_branch(branch, commit)
+            self.changes.update(verdict.decision_id, state="failed")
+            self._note("failed", verdict.decision_id, branch, {"error": error.diagnostics()})
+            raise
+        detail = {"branch": branch, "commit": commit, "pull_request": reference}
+        self._note("proposed", verdict.decision_id, branch, detail, change.action.class_)
+        self.changes.update(
+            verdict.decision_id,
+            branch=branch,
+            commit=commit,
+            pull_request=reference,
+            state="proposed",
+        )
+        self._say(f"{self._forge.name}: {reference}")
+        return Effects(branch, commit, reference)
+
+    def _ask(
+        self, judgement: Judgement, material: Material, terms: RequestApproval, done: Effects
+    ) -> Effects:
+        verdict, change = judgement.verdict, material.document
+        now = utc_now()
+        request = self.approvals.request(
+            ApprovalRequest(
+                key=_key(judgement),
+                status="pending",
+                kind=verdict.kind,
+                what=_what(change),
+                why=[reason.message for reason in verdict.reasons],
+                evidence=change.evidence.model_dump(by_alias=True),
+                risk="low" if verdict.facts.get("low_risk") else "not shown to be low",
+                alternatives=list(dict.fromkeys(reason.solution for reason in verdict.reasons)),
+                urgency=terms.urgency,
+                digest=judgement.question.judged_sha256,
+                decision_id=verdict.decision_id,
+                bundle_revision=verdict.policy.revision,
+                confirmations=terms.confirmations,
+                confirm_within_s=terms.confirm_within_s,
+                created_at=timestamp(now),
+                expires_at=timestamp(now + timedelta(seconds=terms.ttl_s)),
+                requested_by=self._engine.actor,
+            ),
+            document=change.model_dump(by_alias=True, exclude={"context"}),
+            diff=material.diff,
+        )
+        detail = {"key": request.key, "expires_at": request.expires_at}
+        self._note(
+            "awaiting-approval",
+            verdict.decision_id,
+            f"approval:{request.key[:12]}",
+            detail,
+            change.action.class_,
+        )
+        self.changes.update(verdict.decision_id, approval=request.key, state="awaiting-approval")
+        return Effects(done.branch, done.commit, done.pull_request, request)
+
+    def _waiting(self, judgement: Judgement) -> ApprovalRequest | None:
+        """A pending request for exactly what was judged, so that asking twice makes one request."""
+        return self.approvals.pending(judgement.question.judged_sha256)
+
+    def _join(self, request: ApprovalRequest) -> Effects:
+        change = self.changes.find(request.decision_id)
+        self._say(f"already proposed; the request {request.key[:12]} is waiting")
+        if change is None:
+            return Effects(approval=request)
+        return Effects(change.branch, change.commit, change.pull_request, request)
+
+    def _note(
+        self,
+        entry: Entry,
+        decision_id: str,
+        target: str,
+        detail: Json,
+        action_class: str | None = None,
+    ) -> None:
+        self._engine.trail.append(
+            NewRecord(
+                decision=entry,
+                target=target,
+                detail=detail,
+                actor=self._engine.actor,
+                action_class=action_class,
+                decision_id=decision_id,
+            )
+        )
+
+
+def _key(judgement: Judgement) -> str:
+    bound = {
+        "digest": judgement.question.judged_sha256,
+        "decision_id": judgement.verdict.decision_id,
+    }
+    return digest(bound, domain=_KEY_DOMAIN)
+
+
+def _what(change: ChangeInput) -> str:
+    files = change.resource.files
+    names = ", ".join(file.path for file in files[:3])
+    more = f" and {len(files) - 3} more" if len(files) > 3 else ""
+    return f"{change.action.class_}: {names}{more}" if files else f"{change.action.class_}"
+
+
+def _change(verdict: Verdict, material: Material, state: str) -> ChangeRecord:
+    change = material.document
+    return ChangeRecord.model_validate(
+        {
+            "id": verdict.decision_id,
+            "action_class": change.action.class_ or "",
+            "effect": verdict.effect,
+            "base": change.resource.base,
+            "diff_sha256": change.resource.diff_sha256,
+            "files": [file.path for file in change.resource.files],
+            "state": state,
+            "created_at": timestamp(),
+        }
+    )

@@ -1,0 +1,137 @@
+"""A person's decision on a request: judged again by the policy of the moment, then carried out once.
+
+An approval lifts ``require_approval`` and nothing else, for exactly the content it was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tipstaff.documents.approval import ApprovalRequest
+from tipstaff.documents.audit import Entry
+from tipstaff.documents.base import Json, parse
+from tipstaff.documents.input import ApprovalFacts, ChangeInput
+from tipstaff.documents.text import visible
+from tipstaff.documents.verdict import Verdict
+from tipstaff.enforce.enforcer import Enforcer
+from tipstaff.enforce.pull_request import rejection
+from tipstaff.engine import Engine
+from tipstaff.evidence.repository import Repository
+from tipstaff.ledger.trail import NewRecord
+from tipstaff.project import timestamp
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What came of a person's step. ``token`` is what a second confirmation must present."""
+
+    verdict: Verdict
+    request: ApprovalRequest
+    token: str | None = None
+
+
+class Approver:
+    """Takes people's decisions on requests of one project."""
+
+    def __init__(
+        self, engine: Engine, repository: Repository, *, say: Callable[[str], None]
+    ) -> None:
+        self._engine = engine
+        self._enforcer = Enforcer(engine, repository, say=say)
+        self.approvals = self._enforcer.approvals
+
+    def approve(self, key: str, *, token: str | None, note: str | None) -> Decision:
+        """Approve, or confirm for the first or second time where two confirmations are asked for.
+
+        The change is judged again first, and a request that policy no longer lets a person approve stays as it is.
+        Raises ``ContractError`` for a request that is unknown, decided or expired, and for a wrong token.
+        """
+        self.expire()
+        request = self.approvals.show(key)
+        with self.approvals.hold(request.key):
+            request = self.approvals.open(request.key)
+            refused = self._may("approve", request)
+            if refused is not None:
+                return Decision(refused, request)
+            if request.status == "pending" and request.confirmations > 1 and token is None:
+                return self._confirm_first(request)
+            verdict = self._judge_again(request)
+            if verdict.effect != "allow":
+                return Decision(verdict, request)
+            if request.status == "pending":
+                request = self.approvals.approve(
+                    request.key, self._engine.actor, token=token, note=note
+                )
+                self._note("approved", request, {"note": visible(note or "")})
+            self._enforcer.finish(verdict, request)
+            return Decision(verdict, self.approvals.consume(request.key))
+
+    def reject(self, key: str, *, note: str | None) -> Decision:
+        """Reject; one step always suffices. Raises as ``approve`` does."""
+        self.expire()
+        request = self.approvals.show(key)
+        with self.approvals.hold(request.key):
+            verdict = self._control("reject", request)
+            if verdict.effect != "allow":
+                return Decision(verdict, request)
+            request = self.approvals.reject(request.key, self._engine.actor, note=note)
+            self._note("rejected", request, {"note": visible(note or "")})
+            by = self._engine.actor.id
+            self._enforcer.withdraw(request, rejection(request.decision_id, by, note))
+            return Decision(verdict, request)
+
+    def expire(self) -> list[ApprovalRequest]:
+        """Record each request whose time has come; nothing is ever carried out by it."""
+        expired = self.approvals.sweep()
+        for request in expired:
+            self._note("expired", request, {"expires_at": request.expires_at})
+        return expired
+
+    def _confirm_first(self, request: ApprovalRequest) -> Decision:
+        verdict = self._control("approve", request)
+        token = self.approvals.confirm_first(request.key, self._engine.actor)
+        self._note("first-confirmation", request, {"within_s": request.confirm_within_s})
+        return Decision(verdict, request, token)
+
+    def _may(self, act: str, request: ApprovalRequest) -> Verdict | None:
+        """None where policy lets this actor do it; else the verdict that says no."""
+        verdict = self._control(act, request)
+        return None if verdict.effect == "allow" else verdict
+
+    def _control(self, act: str, request: ApprovalRequest) -> Verdict:
+        return self._engine.decide(
+            {
+                "schema_version": 1,
+                "kind": "control",
+                "subject": {"id": self._engine.actor.id},
+                "action": {"type": act},
+                "resource": {"id": f"approval:{request.key}"},
+            }
+        )
+
+    def _judge_again(self, request: ApprovalRequest) -> Verdict:
+        document = parse(ChangeInput, self.approvals.material(request.key).document)
+        decided = request.status == "approved"
+        facts = ApprovalFacts(
+            key=request.key,
+            digest=request.digest,
+            status="approved",
+            requested_by=request.requested_by,
+            decided_by=request.decided_by if decided and request.decided_by else self._engine.actor,
+            decided_at=request.decided_at if decided and request.decided_at else timestamp(),
+            expires_at=request.expires_at,
+            confirmations=request.confirmations,
+        )
+        return self._engine.decide(document, approval=facts)
+
+    def _note(self, entry: Entry, request: ApprovalRequest, detail: Json) -> None:
+        self._engine.trail.append(
+            NewRecord(
+                decision=entry,
+                target=f"approval:{request.key[:12]}",
+                detail={"key": request.key, **detail},
+                actor=self._engine.actor,
+                decision_id=request.decision_id,
+            )
+        )
