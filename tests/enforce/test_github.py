@@ -58,8 +58,13 @@ def test_opening_after_only_the_push_arrived_is_finished(scene: Scene) -> None:
     assert len(scene.github.pulls) == 1
 
 
-def test_a_pull_request_of_a_fork_with_that_branch_is_not_taken_for_ours(scene: Scene) -> None:
-    scene.github.open_pull(BRANCH, sha=scene.pull_request.commit, owner="mallory")
+@pytest.mark.parametrize("branch", [BRANCH, "other"])
+def test_pull_requests_of_forks_and_other_branches_are_not_taken_for_ours(
+    scene: Scene, branch: str
+) -> None:
+    scene.github.heads_ignored = True
+    owner = "mallory" if branch == BRANCH else "acme"
+    scene.github.open_pull(branch, sha=scene.pull_request.commit, owner=owner)
     scene.github.pulls[0].state = "closed"
     assert scene.forge.open(scene.pull_request) == f"{WEB}/{SLUG}/pull/2"
 

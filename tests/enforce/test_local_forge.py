@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -186,6 +189,24 @@ def test_many_at_once_leave_one_whole_file(forge: LocalForge) -> None:
     (path,) = paths
     assert facts_of(path)["status"] == "draft"
     assert Path(path).read_text(encoding="utf-8").endswith(PULL.body)
+
+
+def test_the_bytes_are_on_disk_before_the_name_and_the_name_before_the_answer(
+    forge: LocalForge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    for name in ("fsync", "replace", "rename"):
+        monkeypatch.setattr(os, name, recorded(calls, getattr(os, name)))
+    forge.open(PULL)
+    assert calls == ["fsync", "replace", "fsync"]
+
+
+def recorded(calls: list[str], call: Callable[..., None]) -> Callable[..., None]:
+    def wrapped(*arguments: Any, **options: Any) -> None:
+        calls.append(call.__name__)
+        call(*arguments, **options)
+
+    return wrapped
 
 
 KILLED = """

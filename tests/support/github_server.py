@@ -52,6 +52,7 @@ class GitHub(Double):
         self.pulls: list[Pull] = []
         self.requests: list[Request] = []
         self.drafts_supported = True
+        self.heads_ignored = False
         self._faults: list[Fault] = []
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -146,7 +147,7 @@ class GitHub(Double):
 
     def _list(self, request: Request) -> Answer:
         state = request.query.get("state", ["open"])[0]
-        head = request.query.get("head", [""])[0]
+        head = "" if self.heads_ignored else request.query.get("head", [""])[0]
         shown = [
             self._pull(pull)
             for pull in reversed(self.pulls)
