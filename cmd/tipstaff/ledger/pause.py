@@ -51,7 +51,7 @@ class PauseSwitch:
 
     def read(self, user: str) -> PauseFacts:
         """The switches as they stand now. Never raises: what cannot be read is None."""
-        switches = {name: os.environ[name] for name in SWITCHES if name in os.environ}
+        switches = {name: _text(os.environ[name]) for name in SWITCHES if name in os.environ}
         try:
             pauses = self._load()
         except (OSError, ContractError):
@@ -65,22 +65,26 @@ class PauseSwitch:
         )
 
     def pauses(self) -> Pauses:
-        """All pauses in force. Raises ``EvidenceError`` (``pause.unknown``) where the file can't be read for certain."""
+        """All pauses in force; raises ``EvidenceError`` (``pause.unknown``) where that is not certain."""
         with self._known():
             return self._load()
 
     def pause(
-        self, actor: Actor, reason: str, *, user: str | None = None, hard: bool = False
+        self, *, by: Actor, reason: str, user: str | None = None, hard: bool = False
     ) -> Pause:
-        """Pause everything, or one user; a pause in force is replaced. Raises ``EvidenceError``."""
+        """Pause everything, or one user; a pause in force is replaced.
+
+        Raises ``EvidenceError``, and ``ContractError`` for an empty reason or an impossible user.
+        """
         at = timestamp(self._clock())
-        new = parse(Pause, {"by": actor.model_dump(), "at": at, "reason": reason, "hard": hard})
+        new = {"by": by.model_dump(), "at": at, "reason": reason, "hard": hard}
+        place = {"global": new} if user is None else {"users": {user: new}}
+        wanted = parse(Pauses, {"schema_version": 1, **place})
         with self._changing() as pauses:
-            if user is None:
-                self._store(pauses.model_copy(update={"global_": new}))
-            else:
-                self._store(pauses.model_copy(update={"users": {**pauses.users, user: new}}))
-        return new
+            users = {**pauses.users, **wanted.users}
+            both = {"global_": wanted.global_ or pauses.global_, "users": users}
+            self._store(pauses.model_copy(update=both))
+        return wanted.global_ or wanted.users[str(user)]
 
     def resume(self, *, user: str | None = None) -> Pause | None:
         """End the pause of everything, or of one user; the pause that ended. Raises ``EvidenceError``."""
@@ -102,9 +106,7 @@ class PauseSwitch:
         return parse(Pauses, loads(data, file=str(self.path)), file=str(self.path))
 
     def _store(self, pauses: Pauses) -> None:
-        document = pauses.model_dump(by_alias=True)
-        parse(Pauses, document)
-        write_atomically(self.path, canonical(document) + b"\n")
+        write_atomically(self.path, canonical(pauses.model_dump(by_alias=True)) + b"\n")
 
     @contextmanager
     def _changing(self) -> Iterator[Pauses]:
@@ -125,3 +127,8 @@ class PauseSwitch:
                 file=str(self.path),
                 fix="correct or remove the file, then pause or resume again",
             ) from error
+
+
+def _text(raw: str) -> str:
+    """Bytes of the environment that are no UTF-8, made visible."""
+    return os.fsencode(raw).decode("utf-8", "backslashreplace")

@@ -1,0 +1,109 @@
+"""The tables of the ledger.
+
+Closed sets, shapes of keys and one pending request a digest are the database's own rules.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    text,
+)
+
+from tipstaff.documents.approval import ApprovalStatus, ChangeRecord
+
+VERSION = 1
+STATUSES: tuple[str, ...] = get_args(ApprovalStatus)
+CHANGE_STATES: tuple[str, ...] = get_args(ChangeRecord.model_fields["state"].annotation)
+
+metadata = MetaData()
+
+
+def _one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
+    listed = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_is_known")
+
+
+def _is_digest(column: str) -> CheckConstraint:
+    form = f"length({column}) = 64 AND {column} NOT GLOB '*[^0-9a-f]*'"
+    return CheckConstraint(form, name=f"{column}_is_sha256")
+
+
+# Instants are text of one width (``tipstaff.project.timestamp``), so that they compare as they follow each other.
+approvals = Table(
+    "approvals",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("status", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("bundle_revision", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("confirmations", Integer, nullable=False),
+    Column("confirm_within_s", Integer, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("expires_at", Text, nullable=False),
+    Column("decided_by", Text),
+    Column("decided_at", Text),
+    Column("note", Text),
+    Column("first_confirmed_by", Text),
+    Column("token_sha256", Text),
+    Column("token_expires_at", Text),
+    Column("is_announced", Integer, nullable=False, server_default=text("0")),
+    Column("document", Text, nullable=False),
+    Column("diff", LargeBinary, nullable=False),
+    Column("command", Text),
+    _one_of("status", STATUSES),
+    _is_digest("key"),
+    _is_digest("digest"),
+    CheckConstraint("confirmations IN (1, 2)", name="confirmations_are_one_or_two"),
+    CheckConstraint("confirm_within_s >= 1", name="confirm_within_s_is_positive"),
+    CheckConstraint("length(created_at) = 27 AND length(expires_at) = 27", name="instants_compare"),
+    CheckConstraint("expires_at > created_at", name="expires_at_follows"),
+    CheckConstraint(
+        "status NOT IN ('approved', 'rejected', 'consumed') OR decided_by IS NOT NULL",
+        name="decisions_have_a_person",
+    ),
+    CheckConstraint(
+        "token_sha256 IS NULL OR (confirmations = 2 AND status = 'pending'"
+        " AND token_expires_at IS NOT NULL)",
+        name="tokens_belong_to_pending_pairs",
+    ),
+    Index("approvals_by_status", "status"),
+    Index(
+        "one_pending_request_a_digest",
+        "digest",
+        unique=True,
+        sqlite_where=text("status = 'pending'"),
+    ),
+    sqlite_strict=True,
+)
+
+changes = Table(
+    "changes",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("action_class", Text, nullable=False),
+    Column("effect", Text, nullable=False),
+    Column("base", Text, nullable=False),
+    Column("diff_sha256", Text, nullable=False),
+    Column("files", Text, nullable=False),
+    Column("branch", Text),
+    Column("commit", Text),
+    Column("pull_request", Text),
+    Column("approval", Text, ForeignKey("approvals.key")),
+    Column("state", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    _one_of("state", CHANGE_STATES),
+    _is_digest("diff_sha256"),
+    sqlite_strict=True,
+)
