@@ -22,8 +22,9 @@ def remember_choice(engine: Engine, action_class: str) -> None:
 
     Without a terminal nothing is asked or written, and the files alone decide.
     """
-    local = engine.project.local.value if engine.project.local else {"schema_version": 1}
-    remembered = local.get("remembered_choices", {})
+    file = engine.project.local
+    local: Json = file.value if file else {"schema_version": 1}
+    remembered: Json = local.get("remembered_choices", {})
     asks = action_class in CLASSES and action_class not in _NEVER_ASKED
     if not asks or action_class in remembered or not _is_interactive():
         return

@@ -10,6 +10,7 @@ import click
 from tipstaff import declared
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.cli.program import SuggestingGroup
+from tipstaff.documents.base import Json
 from tipstaff.documents.text import visible
 from tipstaff.engine.policy import OVERLAY_FOLDER
 from tipstaff.errors import ContractError
@@ -154,7 +155,7 @@ def _schemas() -> str:
     return str(declared.folder("contracts"))
 
 
-def _results(stdout: bytes, stderr: bytes, folder: Path) -> list[dict[str, object]]:
+def _results(stdout: bytes, stderr: bytes, folder: Path) -> list[Json]:
     try:
         results = json.loads(stdout or b"[]")
     except ValueError:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tipstaff.documents.approval import ApprovalRequest, ChangeRecord
 from tipstaff.documents.audit import Entry
 from tipstaff.documents.base import Json
 from tipstaff.documents.input import ChangeInput
-from tipstaff.documents.strict_json import digest
 from tipstaff.documents.verdict import OpenPullRequest, RequestApproval, Verdict
 from tipstaff.enforce.change import branch_and_commit
 from tipstaff.enforce.forge import choose
@@ -23,19 +21,21 @@ from tipstaff.enforce.pull_request import Proposal, commit_message, compose
 from tipstaff.engine import Engine, Judgement
 from tipstaff.errors import Error
 from tipstaff.evidence.repository import Repository
+from tipstaff.ledger.approvals import Approvals, Material, NewRequest
+from tipstaff.ledger.changes import Changes
+from tipstaff.ledger.database import open_database
+from tipstaff.ledger.request_row import request_key
 from tipstaff.ledger.trail import NewRecord
-from tipstaff.project import timestamp, utc_now
+from tipstaff.project import timestamp
 
 if TYPE_CHECKING:
     from tipstaff.evidence.diff import Patch
-    from tipstaff.ledger.approvals import Approvals
-    from tipstaff.ledger.changes import Changes
 
-_KEY_DOMAIN = "tipstaff/approval/1"
+_DEFAULT_BRANCH = "main"
 
 
 @dataclass(frozen=True)
-class Material:
+class Proposed:
     """What a verdict on a change is carried out with: the judged document, the diff, the patched tree."""
 
     document: ChangeInput
@@ -59,19 +59,15 @@ class Enforcer:
     def __init__(
         self, engine: Engine, repository: Repository, *, say: Callable[[str], None]
     ) -> None:
-        from tipstaff.ledger.approvals import Approvals
-        from tipstaff.ledger.changes import Changes
-        from tipstaff.ledger.database import open_database
-
         self._engine = engine
         self._repository = repository
         self._say = say
         self._forge = choose(repository, engine.project.state)
         database = open_database(engine.project.state)
-        self.approvals: Approvals = Approvals(database, engine.project.state)
+        self.approvals: Approvals = Approvals(database)
         self.changes: Changes = Changes(database)
 
-    def carry_out(self, verdict: Verdict, material: Material) -> Effects:
+    def carry_out(self, verdict: Verdict, material: Proposed) -> Effects:
         """Do what the verdict's obligations say; a verdict that refuses leaves only the record of the change.
 
         Raises ``ActionDenied`` for a verdict that this engine did not give. Raises the error of an effect that
@@ -96,26 +92,25 @@ class Enforcer:
             effects = self._ask(judgement, material, request, effects)
         return effects
 
-    def finish(self, verdict: Verdict, request: ApprovalRequest) -> ChangeRecord | None:
+    def finish(self, verdict: Verdict, request: ApprovalRequest) -> None:
         """Carry out an approved change: its draft becomes ready. Safe to do again after a crash in between."""
         self._engine.redeem(verdict)
-        change = self.changes.find(request.decision_id)
-        if change and change.pull_request:
-            self._forge.mark_ready(change.pull_request)
-        if change:
-            self.changes.update(change.id, state="ready")
+        change = self.changes.with_approval(request.key)
+        if change is not None:
+            if change.pull_request:
+                self._forge.mark_ready(change.pull_request)
+            self.changes.ready(change.id)
         self._note("carried-out", request.decision_id, request.what, {"approval": request.key})
-        return change
 
     def withdraw(self, request: ApprovalRequest, comment: str) -> None:
         """Close the pull request of a rejected change; its branch stays, so nothing is lost."""
-        change = self.changes.find(request.decision_id)
-        if change and change.pull_request:
-            self._forge.close(change.pull_request, comment)
-        if change:
-            self.changes.update(change.id, state="rejected")
+        change = self.changes.with_approval(request.key)
+        if change is not None:
+            if change.pull_request:
+                self._forge.close(change.pull_request, comment)
+            self.changes.rejected(change.id)
 
-    def _propose(self, judgement: Judgement, material: Material, key: str | None) -> Effects:
+    def _propose(self, judgement: Judgement, material: Proposed, key: str | None) -> Effects:
         verdict, change = judgement.verdict, material.document
         branch, commit = branch_and_commit(
             self._repository,
@@ -128,56 +123,46 @@ class Enforcer:
                 verdict=verdict,
                 change=change,
                 branch=branch,
-                base_branch=self._repository.default_branch(),
+                base_branch=_base_branch(self._repository),
                 commit=commit,
-                trail_head=self._engine.trail.head(),
+                trail_head=self._engine.trail_head,
                 approval_key=key,
             )
             reference = self._forge.open(compose(proposal))
         except Error as error:
             self._repository.delete_branch(branch, commit)
-            self.changes.update(verdict.decision_id, state="failed")
+            self.changes.failed(verdict.decision_id)
             self._note("failed", verdict.decision_id, branch, {"error": error.diagnostics()})
             raise
         detail = {"branch": branch, "commit": commit, "pull_request": reference}
         self._note("proposed", verdict.decision_id, branch, detail, change.action.class_)
-        self.changes.update(
-            verdict.decision_id,
-            branch=branch,
-            commit=commit,
-            pull_request=reference,
-            state="proposed",
-        )
+        self.changes.committed(verdict.decision_id, branch=branch, commit=commit)
+        self.changes.proposed(verdict.decision_id, pull_request=reference)
         self._say(f"{self._forge.name}: {reference}")
         return Effects(branch, commit, reference)
 
     def _ask(
-        self, judgement: Judgement, material: Material, terms: RequestApproval, done: Effects
+        self, judgement: Judgement, material: Proposed, terms: RequestApproval, done: Effects
     ) -> Effects:
         verdict, change = judgement.verdict, material.document
-        now = utc_now()
         request = self.approvals.request(
-            ApprovalRequest(
-                key=_key(judgement),
-                status="pending",
+            NewRequest(
                 kind=verdict.kind,
                 what=_what(change),
-                why=[reason.message for reason in verdict.reasons],
+                why=tuple(reason.message for reason in verdict.reasons),
                 evidence=change.evidence.model_dump(by_alias=True),
                 risk="low" if verdict.facts.get("low_risk") else "not shown to be low",
-                alternatives=list(dict.fromkeys(reason.solution for reason in verdict.reasons)),
+                alternatives=tuple(dict.fromkeys(reason.solution for reason in verdict.reasons)),
                 urgency=terms.urgency,
                 digest=judgement.question.judged_sha256,
                 decision_id=verdict.decision_id,
                 bundle_revision=verdict.policy.revision,
                 confirmations=terms.confirmations,
                 confirm_within_s=terms.confirm_within_s,
-                created_at=timestamp(now),
-                expires_at=timestamp(now + timedelta(seconds=terms.ttl_s)),
+                ttl_s=terms.ttl_s,
                 requested_by=self._engine.actor,
             ),
-            document=change.model_dump(by_alias=True, exclude={"context"}),
-            diff=material.diff,
+            Material(change.model_dump(by_alias=True, exclude={"context"}), material.diff),
         )
         detail = {"key": request.key, "expires_at": request.expires_at}
         self._note(
@@ -187,15 +172,19 @@ class Enforcer:
             detail,
             change.action.class_,
         )
-        self.changes.update(verdict.decision_id, approval=request.key, state="awaiting-approval")
+        self.changes.awaiting_approval(
+            verdict.decision_id, pull_request=done.pull_request, approval=request.key
+        )
         return Effects(done.branch, done.commit, done.pull_request, request)
 
     def _waiting(self, judgement: Judgement) -> ApprovalRequest | None:
         """A pending request for exactly what was judged, so that asking twice makes one request."""
-        return self.approvals.pending(judgement.question.judged_sha256)
+        digest = judgement.question.judged_sha256
+        pending = self.approvals.list("pending")
+        return next((request for request in pending if request.digest == digest), None)
 
     def _join(self, request: ApprovalRequest) -> Effects:
-        change = self.changes.find(request.decision_id)
+        change = self.changes.with_approval(request.key)
         self._say(f"already proposed; the request {request.key[:12]} is waiting")
         if change is None:
             return Effects(approval=request)
@@ -222,11 +211,15 @@ class Enforcer:
 
 
 def _key(judgement: Judgement) -> str:
-    bound = {
-        "digest": judgement.question.judged_sha256,
-        "decision_id": judgement.verdict.decision_id,
-    }
-    return digest(bound, domain=_KEY_DOMAIN)
+    return request_key(judgement.question.judged_sha256, judgement.verdict.decision_id)
+
+
+def _base_branch(repository: Repository) -> str:
+    """The branch that the user is on, which a pull request goes to; a usual name where HEAD is detached."""
+    try:
+        return repository.run("symbolic-ref", "--short", "HEAD").decode().strip()
+    except Error:
+        return _DEFAULT_BRANCH
 
 
 def _what(change: ChangeInput) -> str:
@@ -236,7 +229,7 @@ def _what(change: ChangeInput) -> str:
     return f"{change.action.class_}: {names}{more}" if files else f"{change.action.class_}"
 
 
-def _change(verdict: Verdict, material: Material, state: str) -> ChangeRecord:
+def _change(verdict: Verdict, material: Proposed, state: str) -> ChangeRecord:
     change = material.document
     return ChangeRecord.model_validate(
         {

@@ -54,6 +54,7 @@ class Engine:
         self.trail = Trail(prepare(project.state), witness=witness_folder())
         self._pause = PauseSwitch(project.state)
         self._issued: dict[str, Judgement] = {}
+        self.trail_head = "0" * 64
 
     @classmethod
     def open(
@@ -135,6 +136,10 @@ class Engine:
             for result, question in zip(answered.result, questions, strict=True)
         ]
 
+    def question(self, document: Mapping[str, Any] | InputDocument) -> Question:
+        """The complete document that ``decide`` would ask about now; nothing is asked or recorded."""
+        return self._complete(_parsed(document), None)
+
     def redeem(self, verdict: Verdict) -> Judgement:
         """Hand over, once, what a verdict of this engine was given on, so that it is carried out and nothing else.
 
@@ -207,7 +212,7 @@ class Engine:
             records.append(record.decision(verdict, question, self.actor))
             records += record.clamps(verdict, question, self.actor)
         try:
-            self.trail.append(*records)
+            self.trail_head = self.trail.append(*records)[-1].hash
         except EvidenceError as error:
             return [
                 answer.unpersisted(str(error), question, self._revision(question))

@@ -18,6 +18,7 @@ from tipstaff.enforce.enforcer import Enforcer
 from tipstaff.enforce.pull_request import rejection
 from tipstaff.engine import Engine
 from tipstaff.evidence.repository import Repository
+from tipstaff.ledger import refusal
 from tipstaff.ledger.trail import NewRecord
 from tipstaff.project import timestamp
 
@@ -48,9 +49,12 @@ class Approver:
         Raises ``ContractError`` for a request that is unknown, decided or expired, and for a wrong token.
         """
         self.expire()
-        request = self.approvals.show(key)
-        with self.approvals.hold(request.key):
-            request = self.approvals.open(request.key)
+        with self.approvals.hold(key) as held:
+            request = held
+            if request.status == "consumed":
+                raise refusal.unusable(request)
+            if request.status not in ("pending", "approved"):
+                raise refusal.undecidable(request)
             refused = self._may("approve", request)
             if refused is not None:
                 return Decision(refused, request)
@@ -70,8 +74,8 @@ class Approver:
     def reject(self, key: str, *, note: str | None) -> Decision:
         """Reject; one step always suffices. Raises as ``approve`` does."""
         self.expire()
-        request = self.approvals.show(key)
-        with self.approvals.hold(request.key):
+        with self.approvals.hold(key) as held:
+            request = held
             verdict = self._control("reject", request)
             if verdict.effect != "allow":
                 return Decision(verdict, request)
@@ -83,10 +87,9 @@ class Approver:
 
     def expire(self) -> list[ApprovalRequest]:
         """Record each request whose time has come; nothing is ever carried out by it."""
-        expired = self.approvals.sweep()
-        for request in expired:
-            self._note("expired", request, {"expires_at": request.expires_at})
-        return expired
+        return self.approvals.sweep(
+            lambda request: self._note("expired", request, {"expires_at": request.expires_at})
+        )
 
     def _confirm_first(self, request: ApprovalRequest) -> Decision:
         verdict = self._control("approve", request)

@@ -14,7 +14,7 @@ from tipstaff.documents.config import SandboxSettings
 from tipstaff.documents.input import ChangeInput
 from tipstaff.documents.sandbox import SandboxProfile
 from tipstaff.documents.verdict import Verdict
-from tipstaff.enforce.enforcer import Effects, Enforcer, Material
+from tipstaff.enforce.enforcer import Effects, Enforcer, Proposed
 from tipstaff.engine import Engine
 from tipstaff.evidence import golden
 from tipstaff.evidence.diff import Patch, read
@@ -66,7 +66,7 @@ def propose(
     document = _document(request, patch, run)
     verdict = engine.decide(document, preceded_by=_detected(engine, patch, request))
     enforcer = Enforcer(engine, repository, say=say)
-    effects = enforcer.carry_out(verdict, Material(document, request.diff, patch))
+    effects = enforcer.carry_out(verdict, Proposed(document, request.diff, patch))
     return Outcome(verdict, document, run, effects)
 
 
