@@ -26,8 +26,8 @@ of(chain) := {
 # title: The reason of a rule, about one thing
 # description: As `of`, with the thing in place of `{it}` in message and solution.
 on(chain, it) := object.union(reason, {
-	"message": replace(reason.message, "{it}", it),
-	"solution": replace(reason.solution, "{it}", it),
+	"message": replace(reason.message, "{it}", _text(it)),
+	"solution": replace(reason.solution, "{it}", _text(it)),
 }) if {
 	reason := of(chain)
 }
@@ -35,9 +35,12 @@ on(chain, it) := object.union(reason, {
 # METADATA
 # title: The reason of a rule, with a parameter in its code
 # description: As `on`, and the thing follows a colon in the code.
-about(chain, it) := object.union(reason, {"code": concat(":", [reason.code, it])}) if {
+about(chain, it) := object.union(reason, {"code": concat(":", [reason.code, _text(it)])}) if {
 	reason := on(chain, it)
 }
+
+# A reason must not get lost because what it is about is not a string.
+_text(it) := sprintf("%v", [it])
 
 # METADATA
 # title: The name of a rule
