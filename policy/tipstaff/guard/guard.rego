@@ -39,23 +39,24 @@ deny contains reasons.of(rego.metadata.chain()) if object.get(input, "schema_ver
 #   solution: run `tipstaff sidecar stop` and ask again, so that the current bundle is loaded
 deny contains reasons.about(rego.metadata.chain(), name) if {
 	some name in ["tipstaff", "org"]
-	_expected(name) != _active(name)
+	not _as_expected(name)
 }
 
-_expected(name) := object.get(input, ["context", "bundles", name], null)
+_as_expected("tipstaff") if _same_revision(input.context.bundles.tipstaff, data.tipstaff.bundle.revision)
 
-# The shipped bundle without a revision must not equal an expectation that is missing too.
-default _revision := ""
+_as_expected("org") if _same_revision(input.context.bundles.org, data.org.bundle.revision)
 
-_revision := data.tipstaff.bundle.revision
+_as_expected("org") if {
+	object.get(input, ["context", "bundles", "org"], null) == null
+	not data.org.bundle
+}
 
-default _overlay_revision := null
-
-_overlay_revision := data.org.bundle.revision
-
-_active("tipstaff") := _revision
-
-_active("org") := _overlay_revision
+# Two revisions that are both missing, or both empty, are not the same one.
+_same_revision(expected, active) if {
+	is_string(expected)
+	expected != ""
+	expected == active
+}
 
 # METADATA
 # title: Overlay missing
@@ -82,30 +83,10 @@ _overlay_expected if is_string(input.context.config.team.policy.public_key)
 #   message: "the input lacks {it}"
 #   solution: "give {it}; contracts/ has the schema and an example"
 escalate contains reasons.about(rego.metadata.chain(), name) if {
-	some name, path in _needed[input.kind]
+	some group in ["every", input.kind]
+	some name, path in data.tipstaff.guard.needed[group]
 	object.get(input, path, null) == null
 }
-
-_always := {
-	"subject": ["subject", "id"],
-	"actor": ["context", "actor", "type"],
-	"actor_id": ["context", "actor", "id"],
-	"now": ["context", "now"],
-	"decision_id": ["context", "decision_id"],
-	"judged_sha256": ["context", "judged_sha256"],
-	"pause": ["context", "pause"],
-}
-
-_needed["change"] := object.union(_always, {
-	"class": ["action", "class"],
-	"requested_capabilities": ["action", "requested_capabilities"],
-	"found_capabilities": ["action", "found_capabilities"],
-	"base": ["resource", "base"],
-	"diff_sha256": ["resource", "diff_sha256"],
-	"files": ["resource", "files"],
-})
-
-_needed["control"] := object.union(_always, {"act": ["action", "type"], "resource": ["resource", "id"]})
 
 # METADATA
 # title: Invalid safety fact
@@ -115,61 +96,3 @@ _needed["control"] := object.union(_always, {"act": ["action", "type"], "resourc
 #   message: "{it} is not what it must be"
 #   solution: "give {it} as contracts/ describes it"
 escalate contains reasons.about(rego.metadata.chain(), name) if some name in invalid
-
-# METADATA
-# title: Names of the facts that are not of their type
-invalid contains "actor" if {
-	actor := object.get(input, ["context", "actor", "type"], null)
-	not is_null(actor)
-	not actor in data.tipstaff.guard.actors
-}
-
-invalid contains "pause" if {
-	pause := object.get(input, ["context", "pause"], null)
-	not is_null(pause)
-	not is_object(pause)
-}
-
-invalid contains name if {
-	input.kind == "change"
-	some name in ["requested_capabilities", "found_capabilities"]
-	not _strings(object.get(input, ["action", name], []))
-}
-
-invalid contains "files" if {
-	input.kind == "change"
-	files := object.get(input, ["resource", "files"], [])
-	not _files(files)
-}
-
-invalid contains "tests" if {
-	input.kind == "change"
-	tests := object.get(input, ["evidence", "tests"], null)
-	not is_null(tests)
-	not _counts(tests)
-}
-
-_strings(value) if {
-	is_array(value)
-	every item in value {
-		is_string(item)
-	}
-}
-
-_files(value) if {
-	is_array(value)
-	every file in value {
-		is_string(file.path)
-		file.status in data.tipstaff.guard.statuses
-		is_boolean(file.additions_only)
-		is_boolean(file.mode_changed)
-	}
-}
-
-_counts(tests) if {
-	every name in ["passed", "failed", "skipped"] {
-		is_number(tests[name])
-		tests[name] >= 0
-		floor(tests[name]) == tests[name]
-	}
-}

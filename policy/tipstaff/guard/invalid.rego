@@ -1,0 +1,126 @@
+package tipstaff.guard
+
+import data.tipstaff.shapes
+
+# METADATA
+# title: Names of the facts that are not of their shape
+# description: A fact that is absent is not named here.
+invalid contains name if {
+	some name, value in _known
+	not is_null(value)
+	not _sound(name, value)
+}
+
+_known[name] := object.get(input, path, null) if some name, path in data.tipstaff.guard.needed.every
+
+_known[name] := object.get(input, path, null) if some name, path in data.tipstaff.guard.needed[input.kind]
+
+_known["approval"] := object.get(input, ["context", "approval"], null)
+
+_known["tests"] := object.get(input, ["evidence", "tests"], null) if input.kind == "change"
+
+_known["sandbox"] := object.get(input, ["evidence", "sandbox"], null) if input.kind == "change"
+
+_sound(name, value) if {
+	name in {"subject", "actor_id", "decision_id", "class", "base", "act", "resource"}
+	shapes.is_text(value)
+}
+
+_sound("actor", value) if value in data.tipstaff.guard.actors
+
+_sound("now", value) if shapes.is_timestamp(value)
+
+_sound(name, value) if {
+	name in {"judged_sha256", "diff_sha256"}
+	shapes.is_sha256(value)
+}
+
+_sound(name, value) if {
+	name in {"requested_capabilities", "found_capabilities"}
+	shapes.are_capabilities(value)
+}
+
+_sound("evidence", value) if {
+	is_object(value)
+	_is_null_or_object(object.get(value, "drift", null))
+}
+
+_sound("pause", pause) if {
+	is_boolean(pause.hard)
+	_is_null_or_boolean(pause.global)
+	_is_null_or_boolean(pause.user)
+	is_object(pause.switches)
+	every word in pause.switches {
+		is_string(word)
+	}
+}
+
+_sound("config", config) if {
+	_comes_with_digest(config.team, config.team_sha256)
+	_comes_with_digest(config.local, config.local_sha256)
+	is_boolean(config.local_tracked)
+}
+
+_sound("approval", approval) if {
+	shapes.is_sha256(approval.digest)
+	shapes.is_text(approval.status)
+	shapes.is_text(approval.requested_by.id)
+	shapes.is_text(approval.decided_by.id)
+	shapes.is_timestamp(approval.decided_at)
+	shapes.is_timestamp(approval.expires_at)
+	shapes.is_count(approval.confirmations)
+}
+
+_sound("tests", tests) if {
+	shapes.is_count(tests.passed)
+	shapes.is_count(tests.failed)
+	shapes.is_count(tests.skipped)
+	shapes.is_sha256(tests.diff_sha256)
+}
+
+_sound("sandbox", sandbox) if {
+	shapes.is_text(sandbox.backend)
+	shapes.is_text(sandbox.profile)
+	is_boolean(sandbox.isolated)
+	shapes.are_texts(sandbox.held)
+}
+
+_sound("files", files) if {
+	is_array(files)
+	every file in files {
+		is_string(file.path)
+		_is_named(file)
+		is_boolean(file.additions_only)
+		is_boolean(file.mode_changed)
+		_is_null_or_boolean(file.touches_existing_definition)
+		_is_null_or_text(file.language)
+	}
+}
+
+_is_named(file) if file.status in data.tipstaff.guard.statuses.one_name
+
+# A rename would hide where a file came from if it did not say so.
+_is_named(file) if {
+	file.status in data.tipstaff.guard.statuses.two_names
+	is_string(file.old_path)
+}
+
+# A file that got lost on the way would look like none.
+_comes_with_digest(null, null)
+
+_comes_with_digest(file, digest) if {
+	is_object(file)
+	shapes.is_sha256(digest)
+}
+
+_is_null_or_boolean(null)
+
+_is_null_or_boolean(value) if is_boolean(value)
+
+_is_null_or_object(null)
+
+_is_null_or_object(value) if is_object(value)
+
+_is_null_or_text(null)
+
+_is_null_or_text(value) if shapes.is_text(value)

@@ -1,0 +1,70 @@
+# METADATA
+# title: Shapes
+# description: |
+#   What one value must look like. Rego compares values of different types without complaint, so a value of which
+#   this is not known must not reach a comparison.
+package tipstaff.shapes
+
+_patterns := data.tipstaff.shapes.patterns
+
+# METADATA
+# title: Text that shows all of itself
+# description: At least one character, and none that is a control, hidden or a line's end.
+is_text(value) if {
+	is_string(value)
+	regex.match(_patterns.text, value)
+}
+
+# METADATA
+# title: A count
+# description: A whole number from zero, written with digits only; 12.0 and 1e2 count nothing.
+is_count(value) if {
+	is_number(value)
+	regex.match(_patterns.count, json.marshal(value))
+}
+
+# METADATA
+# title: A digest
+# description: SHA-256 in lower-case hexadecimal.
+is_sha256(value) if {
+	is_string(value)
+	regex.match(_patterns.sha256, value)
+}
+
+# METADATA
+# title: A point in time
+# description: RFC 3339 in UTC, ending in Z.
+is_timestamp(value) if {
+	is_string(value)
+	regex.match(_patterns.timestamp, value)
+}
+
+# METADATA
+# title: A list of capability names
+are_capabilities(value) if {
+	is_array(value)
+	every name in value {
+		is_string(name)
+		regex.match(_patterns.capability, name)
+	}
+}
+
+# METADATA
+# title: A list of globs
+# description: Malformed ones are found by their looks, because asking for a match with one is an error.
+are_globs(value) if {
+	is_array(value)
+	every glob in value {
+		is_string(glob)
+		regex.match(_patterns.glob, glob)
+	}
+}
+
+# METADATA
+# title: A list of texts
+are_texts(value) if {
+	is_array(value)
+	every text in value {
+		is_text(text)
+	}
+}
