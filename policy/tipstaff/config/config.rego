@@ -31,11 +31,9 @@ local := input.context.config.local if is_object(input.context.config.local)
 # METADATA
 # title: Classes pinned to a person
 # description: The team's list, or the built-in one where it has none, and whatever the local file adds.
-pinned contains class if some class in object.get(team, ["approval_gates", "require_human"], _default_pins)
+pinned contains class if some class in of_team(["approval_gates", "require_human"], data.tipstaff.gates.require_human)
 
 pinned contains class if some class in local.approval_gates.require_human
-
-_default_pins := data.tipstaff.gates.require_human
 
 # METADATA
 # title: Forbidden capabilities
@@ -87,37 +85,22 @@ profile := team.sandbox.profile if {
 }
 
 # METADATA
+# title: A setting of the team
+# description: What the team's file says, or `otherwise` where it says nothing or null.
+of_team(path, otherwise) := value if {
+	value := object.get(team, path, null)
+	not is_null(value)
+} else := otherwise
+
+# METADATA
 # title: Whether the configuration can be trusted
 # description: |
-#   False when a file names a tier or class that the bundle does not know, or has something else where a list or a
-#   group of settings belongs.
+#   False when a file has a key that the bundle does not know, names an unknown tier, class, profile or backend, or
+#   has a value of another shape than that of the setting.
 default valid := true
 
 valid := false if {
 	some file in [team, local]
-	some key in ["autonomy", "remembered_choices"]
-	some class, tier in object.get(file, key, {})
-	not _known(class, tier)
-}
-
-valid := false if {
-	some file in [team, local]
-	some key in ["autonomy", "remembered_choices", "approval_gates", "paths", "sandbox", "approvals", "pause"]
-	not is_object(object.get(file, key, {}))
-}
-
-valid := false if {
-	some file in [team, local]
-	some path in [
-		["approval_gates", "require_human"],
-		["approval_gates", "forbid"],
-		["paths", "allowed"],
-		["paths", "read_only"],
-	]
-	not is_array(object.get(file, path, []))
-}
-
-_known(class, tier) if {
-	data.tipstaff.autonomy.classes[class]
-	is_number(data.tipstaff.autonomy.ranks[tier])
+	some group, settings in file
+	not understood(group, settings)
 }
