@@ -17,45 +17,10 @@ _sandbox := input.evidence.sandbox
 _backends := data.tipstaff.evidence.backends
 
 # METADATA
-# title: Whether the change only adds
-# description: |
-#   True when every file is new, or has only additions that touch no existing definition and keeps its name and mode.
-default purely_additive := false
-
-purely_additive if {
-	count(input.resource.files) > 0
-	every file in input.resource.files {
-		_additive(file)
-	}
-}
-
-_additive(file) if {
-	file.status == "added"
-	is_string(file.language)
-}
-
-_additive(file) if {
-	file.status == "modified"
-	file.additions_only == true
-	file.mode_changed == false
-	file.touches_existing_definition == false
-}
-
-# METADATA
 # title: Whether nothing stands in the way of applying it unattended
 default low_risk := false
 
 low_risk if count(shortfalls) == 0
-
-# METADATA
-# title: Change is not additive
-# description: Something that exists is changed, removed, renamed, or cannot be told to be untouched.
-# custom:
-#   code: change.not_additive
-#   message: the change does more than add, or its language cannot be read well enough to tell
-#   solution: split what only adds into a change of its own
-#   controls: [OWASP-LLM06:2025]
-shortfalls contains reasons.of(rego.metadata.chain()) if not purely_additive
 
 # METADATA
 # title: No tests
@@ -116,10 +81,14 @@ _isolated if {
 #   code: sandbox.minimum
 #   message: "the tests ran on {it}, which is weaker than the configured minimum"
 #   solution: install a stronger backend, or lower sandbox.minimum_backend in tipstaff.yaml
-shortfalls contains reasons.on(rego.metadata.chain(), _sandbox.backend) if {
+shortfalls contains reasons.on(rego.metadata.chain(), object.get(input, _backend_path, "no backend")) if {
 	_some_test_counts
-	not _backends[_sandbox.backend] >= config.minimum_backend_rank
+	not _strong_enough
 }
+
+_backend_path := ["evidence", "sandbox", "backend"]
+
+_strong_enough if _backends[_sandbox.backend] >= config.minimum_backend_rank
 
 # METADATA
 # title: Protection not held
@@ -131,8 +100,10 @@ shortfalls contains reasons.on(rego.metadata.chain(), _sandbox.backend) if {
 shortfalls contains reasons.about(rego.metadata.chain(), protection) if {
 	_some_test_counts
 	some protection in data.tipstaff.evidence.protections
-	not protection in object.get(_sandbox, "held", [])
+	not _holds(protection)
 }
+
+_holds(protection) if protection in _sandbox.held
 
 # METADATA
 # title: Code that wants a look
