@@ -50,8 +50,10 @@ _global if input.context.pause.global == true
 
 _global if {
 	some word in input.context.pause.switches
-	not lower(trim_space(word)) in data.tipstaff.pause.off_words
+	not _is_off(word)
 }
+
+_is_off(word) if lower(trim_space(word)) in data.tipstaff.pause.off_words
 
 # METADATA
 # title: Hard pause
