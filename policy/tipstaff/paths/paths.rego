@@ -1,8 +1,8 @@
 # METADATA
 # title: Paths
 # description: |
-#   Which files a proposal may touch, its old and its new names. A glob's `**/` also stands for no folder at all,
-#   and what is protected is matched without regard to case, as some file systems do.
+#   Which files a proposal may touch, by their old and their new names. What is protected is matched without regard
+#   to case, as some file systems do.
 # schemas:
 #   - input: schema["change.schema"]
 package tipstaff.paths
@@ -21,26 +21,6 @@ touched contains file.old_path if {
 }
 
 # METADATA
-# title: Path is part of the control plane
-# description: Policy, configuration, state and CI decide over proposals and are out of their reach.
-# custom:
-#   code: path.control_plane
-#   message: "{it} belongs to what judges changes, and no proposal may touch it"
-#   solution: leave the file out of the proposal; a person changes it by hand
-#   controls: [OWASP-LLM06:2025, OWASP-ASI03]
-deny contains reasons.on(rego.metadata.chain(), path) if {
-	some path in touched
-	some pattern in _control_plane
-	matches(lower(pattern), lower(path))
-}
-
-_control_plane contains pattern if some pattern in data.tipstaff.paths.control_plane
-
-_control_plane contains concat("/", [trim_suffix(config.team.policy.overlay, "/"), "**"]) if {
-	is_string(config.team.policy.overlay)
-}
-
-# METADATA
 # title: Path is read-only
 # description: The path matches a read-only glob of bundle, team or local file.
 # custom:
@@ -50,12 +30,14 @@ _control_plane contains concat("/", [trim_suffix(config.team.policy.overlay, "/"
 deny contains reasons.on(rego.metadata.chain(), path) if {
 	some path in touched
 	some pattern in _read_only
-	matches(lower(pattern), lower(path))
+	_protects(pattern, folded(path))
 }
 
-_read_only contains pattern if some pattern in object.get(config.team, ["paths", "read_only"], data.tipstaff.paths.read_only)
+_read_only contains folded(pattern) if {
+	some pattern in config.of_team(["paths", "read_only"], data.tipstaff.paths.read_only)
+}
 
-_read_only contains pattern if some pattern in config.local.paths.read_only
+_read_only contains folded(pattern) if some pattern in config.local.paths.read_only
 
 # METADATA
 # title: Path is not allowed
@@ -70,7 +52,7 @@ deny contains reasons.on(rego.metadata.chain(), path) if {
 	not _any_matches(patterns, path)
 }
 
-_allowed contains object.get(config.team, ["paths", "allowed"], data.tipstaff.paths.allowed)
+_allowed contains config.of_team(["paths", "allowed"], data.tipstaff.paths.allowed)
 
 _allowed contains config.local.paths.allowed if is_array(config.local.paths.allowed)
 
@@ -82,20 +64,18 @@ _any_matches(patterns, path) if {
 # METADATA
 # title: Whether a glob matches a path
 # description: |
-#   `*` stays inside a folder, `**` does not, and `**/` may stand for nothing.
-matches(pattern, path) if glob.match(pattern, ["/"], path)
-
+#   `*` stays inside a folder, `**` does not, and a `**/` at the start or after a slash may stand for nothing.
 matches(pattern, path) if {
-	contains(pattern, "**/")
-	some variant in _without_folders(pattern)
-	glob.match(variant, ["/"], path)
+	everywhere := replace(concat("", ["/", pattern]), "/**/", "/{**/,}")
+	glob.match(substring(everywhere, 1, -1), ["/"], path)
 }
 
-# Each `**/` is taken out alone and all together; a path seldom needs another mixture, and a glob can name it.
-_without_folders(pattern) := {replace(pattern, "**/", "")} | {variant |
-	parts := split(pattern, "**/")
-	some place in numbers.range(1, count(parts) - 1)
-	before := concat("**/", array.slice(parts, 0, place))
-	after := concat("**/", array.slice(parts, place, count(parts)))
-	variant := concat("", [before, after])
-}
+# A folder of which all content is protected could be made a link to elsewhere, so its own name is too.
+_protects(pattern, path) if matches(pattern, path)
+
+_protects(pattern, path) if matches(trim_suffix(pattern, "/**"), path)
+
+# METADATA
+# title: A name in the one spelling in which protected names are compared
+# description: Lower case, with letters that some file systems take for others replaced by those.
+folded(text) := strings.replace_n(data.tipstaff.paths.folds, lower(text))

@@ -1,0 +1,65 @@
+package tipstaff.paths
+
+import data.tipstaff.config
+import data.tipstaff.reasons
+
+# METADATA
+# title: Path is part of the control plane
+# description: Policy, configuration, state and CI decide over proposals and are out of their reach.
+# custom:
+#   code: path.control_plane
+#   message: "{it} belongs to what judges changes, and no proposal may touch it"
+#   solution: leave the file out of the proposal; a person changes it by hand
+#   controls: [OWASP-LLM06:2025, OWASP-ASI03]
+deny contains reasons.on(rego.metadata.chain(), path) if {
+	some path in touched
+	_judges(folded(path))
+}
+
+_judges(path) if {
+	some name in split(path, "/")
+	name in data.tipstaff.paths.control_plane.anywhere
+}
+
+_judges(path) if {
+	some place in _places
+	startswith(concat("", [path, "/"]), place)
+}
+
+# A folder that holds such a place could be made a link to elsewhere.
+_judges(path) if {
+	some place in _places
+	startswith(place, concat("", [path, "/"]))
+}
+
+_places contains concat("", [place, "/"]) if some place in data.tipstaff.paths.control_plane.at_root
+
+_places contains concat("", [folded(concat("/", names)), "/"]) if {
+	names := [name |
+		some name in split(config.team.policy.overlay, "/")
+		not name in {"", "."}
+	]
+	count(names) > 0
+}
+
+# METADATA
+# title: Path is not plain
+# description: |
+#   The path is empty or absolute, climbs, or has characters that are not seen or that some systems take for others.
+# custom:
+#   code: path.unclear
+#   message: a path can be read as another one than it shows
+#   solution: rename the file, so that its path has only plain names
+#   controls: [OWASP-LLM06:2025]
+deny contains reasons.of(rego.metadata.chain()) if {
+	some path in touched
+	not _is_plain(path)
+}
+
+_is_plain(path) if {
+	regex.match(data.tipstaff.paths.plain, path)
+	every name in split(path, "/") {
+		not name in {"", ".", ".."}
+		name == trim_right(name, ". ")
+	}
+}
