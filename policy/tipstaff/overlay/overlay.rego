@@ -6,7 +6,7 @@
 #   a plain string. The strictest reason wins, so an overlay tightens and cannot loosen.
 package tipstaff.overlay
 
-import data.tipstaff.reasons
+import data.tipstaff.shapes
 
 # METADATA
 # title: The overlay's denies
@@ -36,60 +36,6 @@ obligations contains entry if {
 	some entry in data.org[name].obligations
 }
 
-# METADATA
-# title: Malformed overlay
-# description: An overlay rule says something that is no reason, so it cannot be known what it refuses.
-# custom:
-#   code: overlay.malformed
-#   message: "the overlay package org.{it} gives something that is not a reason"
-#   solution: give objects with code, message and solution, or strings, in a set
-deny contains reasons.about(rego.metadata.chain(), name) if some name in _malformed
-
-_malformed contains name if {
-	some name
-	some rule in ["deny", "escalate", "require_approval"]
-	entries := data.org[name][rule]
-	not _well_formed(entries)
-}
-
-_malformed contains name if {
-	some name
-	entries := data.org[name].obligations
-	not _objects(entries)
-}
-
-_well_formed(entries) if {
-	_collection(entries)
-	every entry in entries {
-		_is_reason(entry)
-	}
-}
-
-_objects(entries) if {
-	_collection(entries)
-	every entry in entries {
-		is_string(entry.id)
-	}
-}
-
-_collection(entries) if is_set(entries)
-
-_collection(entries) if is_array(entries)
-
-_is_reason(entry) if {
-	is_string(entry)
-	entry != ""
-}
-
-_is_reason(entry) if {
-	every key in ["code", "message", "solution"] {
-		is_string(entry[key])
-		entry[key] != ""
-	}
-	not startswith(entry.code, "engine.")
-	object.get(entry, "confirmations", 1) in {1, 2}
-}
-
 _reason(name, rule, entry) := {
 	"code": concat(".", ["org", name]),
 	"message": entry,
@@ -108,4 +54,28 @@ _reason(name, rule, entry) := {
 	"order": 50,
 } if {
 	_is_reason(entry)
+}
+
+_is_reason(entry) if {
+	is_string(entry)
+	entry != ""
+}
+
+_is_reason(entry) if {
+	every key in ["code", "message", "solution"] {
+		_words(entry[key])
+	}
+	_words(object.get(entry, "rule", "none"))
+	code := entry.code
+	shapes.is_text(code)
+	count(code) <= data.tipstaff.overlay.longest_code
+	every reserved in data.tipstaff.overlay.reserved_codes {
+		not startswith(code, reserved)
+	}
+	object.get(entry, "confirmations", 1) in {1, 2}
+}
+
+_words(text) if {
+	is_string(text)
+	text != ""
 }
