@@ -65,10 +65,7 @@ _admissible(asked) := asked if asked != "auto"
 #   code: class.unknown
 #   message: "{it} is not an action class"
 #   solution: use audit, augment, heal_additive, heal_breaking or heal_warning
-deny contains reasons.on(rego.metadata.chain(), input.action.class) if {
-	is_string(input.action.class)
-	not _class
-}
+deny contains reasons.on(rego.metadata.chain(), input.action.class) if not _class
 
 # METADATA
 # title: Invalid configuration

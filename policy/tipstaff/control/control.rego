@@ -16,10 +16,7 @@ _acts := data.tipstaff.control.acts
 #   code: control.unknown
 #   message: "{it} is not an act that anybody may do"
 #   solution: use one of the acts in policy/tipstaff/control/data.json
-deny contains reasons.on(rego.metadata.chain(), input.action.type) if {
-	is_string(input.action.type)
-	not _acts[input.action.type]
-}
+deny contains reasons.on(rego.metadata.chain(), input.action.type) if not _acts[input.action.type]
 
 # METADATA
 # title: Not for this kind of actor
@@ -31,7 +28,7 @@ deny contains reasons.on(rego.metadata.chain(), input.action.type) if {
 #   controls: [OWASP-LLM06:2025, OWASP-ASI03]
 deny contains reasons.on(rego.metadata.chain(), input.action.type) if {
 	_acts[input.action.type]
-	not input.context.actor.type in _acts[input.action.type]
+	not _may
 }
 
 # METADATA
@@ -41,6 +38,6 @@ deny contains reasons.on(rego.metadata.chain(), input.action.type) if {
 #   code: control.granted
 #   message: "the actor may {it}"
 #   solution: to withdraw this, change policy/tipstaff/control/data.json
-grant contains reasons.on(rego.metadata.chain(), input.action.type) if {
-	input.context.actor.type in _acts[input.action.type]
-}
+grant contains reasons.on(rego.metadata.chain(), input.action.type) if _may
+
+_may if input.context.actor.type in _acts[input.action.type]
