@@ -128,5 +128,5 @@ def test_lock_is_given_up_after_its_time(home: Path) -> None:
         assert is_held(path)
         with pytest.raises(DecisionError) as refused, held(path, timeout_s=0.02):
             pass
-    assert refused.value.code == "engine.lock_timeout"
+    assert refused.value.code == "lock.timeout"
     assert not is_held(path)

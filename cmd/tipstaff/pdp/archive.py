@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import struct
-import tarfile
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +21,8 @@ _RECORD = 512
 
 def pack(files: Mapping[str, bytes]) -> bytes:
     """The one file that holds these files; names are relative, with slashes."""
+    import tarfile
+
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name in sorted(files):

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tipstaff import declared
+from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError
 from tipstaff.pdp import archive, signing
 from tipstaff.pdp.capabilities import FILE as CAPABILITIES
@@ -44,7 +45,8 @@ def compile_signed(opa: Opa, source: Source, key: Path) -> dict[str, bytes]:
             cwd=stage,
         )
         if answer.returncode != 0:
-            raise _invalid(source, answer.stderr.decode(errors="replace").strip())
+            said = answer.stdout + answer.stderr
+            raise _invalid(source, visible(said.decode(errors="replace").strip(), multiline=True))
         files = _settle(out.read_bytes())
     if json.loads(files["data.json"]).get(source.name, {}).get("bundle") != identity:
         raise _invalid(source, f"data.{source.name}.bundle is reserved for the revision")

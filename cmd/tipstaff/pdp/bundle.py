@@ -15,7 +15,6 @@ from pathlib import Path
 from tipstaff import declared
 from tipstaff.errors import DecisionError
 from tipstaff.pdp import archive, signing
-from tipstaff.pdp.building import compile_signed
 from tipstaff.pdp.capabilities import FILE as CAPABILITIES
 from tipstaff.pdp.opa import Opa
 from tipstaff.pdp.places import cache_home, held, replace, state_home
@@ -55,6 +54,8 @@ def build(opa: Opa, source: Path, *, name: str, key: Path, out: Path) -> Bundle:
 
     Raises ``ContractError`` (``policy.invalid``) with OPA's own file and line, ``key.unreadable``.
     """
+    from tipstaff.pdp.building import compile_signed
+
     public = public_key(key)
     files = compile_signed(opa, read(source, name), key.absolute())
     data = archive.pack(files)
@@ -73,11 +74,23 @@ def shipped(opa: Opa, say: Callable[[str], None]) -> Bundle:
     """Tipstaff's own bundle: the signed one of a release, or, in a checkout, one built once for each content.
 
     The key that signs in a checkout is made on first use and trusted nowhere else. Raises ``DecisionError``
-    (``bundle.unsigned``, ``bundle.signature``), ``ContractError`` (``policy.invalid``).
+    (``bundle.unsigned``, ``bundle.signature``, ``bundle.unbuilt``), ``ContractError`` (``policy.invalid``).
     """
     folder = declared.folder("policy")
     if not declared.is_checkout():
         return _released(folder)
+    try:
+        return _developed(opa, folder, say)
+    except OSError as error:
+        raise DecisionError(
+            "bundle.unbuilt",
+            f"the bundle of this checkout can't be built: {error}",
+            file=error.filename,
+            fix="make the cache and state folders of this user writable",
+        ) from error
+
+
+def _developed(opa: Opa, folder: Path, say: Callable[[str], None]) -> Bundle:
     key = _development_key()
     public = key.with_suffix(".pub").read_text()
     source = read(folder, SHIPPED)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isinf
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from tipstaff.documents.text import visible
 from tipstaff.errors import DecisionError
@@ -66,6 +66,12 @@ class Client:
     def close(self) -> None:
         """Let go of the transport's connection."""
         self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _check(self, provenance: Any) -> str:
         """The engine's version, once each expected bundle is active in the expected revision."""

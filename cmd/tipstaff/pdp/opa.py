@@ -86,11 +86,14 @@ def ensure(say: Callable[[str], None], *, releases: str | None = None) -> Opa:
     from tipstaff.pdp.installation import install
 
     target = managed_path()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with held(target.parent / "install.lock", timeout_s=_INSTALL_TIMEOUT_S):
-        found = find()
-        failures = [] if found else install(target, say, releases=releases)
-        found = found or find()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with held(target.parent / "install.lock", timeout_s=_INSTALL_TIMEOUT_S):
+            found = find()
+            failures = [] if found else install(target, say, releases=releases)
+            found = found or find()
+    except OSError as error:
+        failures = [f"{target.parent}: {error.strerror or error}"]
     if found:
         return found
     raise DecisionError(

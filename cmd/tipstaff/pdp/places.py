@@ -34,7 +34,7 @@ def _home(variable: str, otherwise: str) -> Path:
 def private_folder(path: Path) -> Path:
     """Make the folder with mode 0700, or accept it if it is exactly that and ours; returns it.
 
-    Raises ``DecisionError`` (``engine.folder_exposed``) for a link, another owner or a wider mode.
+    Raises ``DecisionError`` (``folder.exposed``) for a link, another owner or a wider mode.
     """
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     check_private(path)
@@ -48,7 +48,7 @@ def check_private(path: Path) -> None:
     if stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid() and not mode & 0o077:
         return
     raise DecisionError(
-        "engine.folder_exposed",
+        "folder.exposed",
         f"the folder belongs to uid {facts.st_uid} with mode {mode:04o}; it must be ours with 0700",
         file=str(path),
         fix="remove the folder, or make it yours and `chmod 700` it",
@@ -72,7 +72,7 @@ def replace(path: Path, content: bytes, *, mode: int = 0o644) -> None:
 def held(path: Path, *, timeout_s: float) -> Iterator[None]:
     """Hold the file as an exclusive lock among processes.
 
-    Raises ``DecisionError`` (``engine.lock_timeout``) when another process keeps it for ``timeout_s`` seconds.
+    Raises ``DecisionError`` (``lock.timeout``) when another process keeps it for ``timeout_s`` seconds.
     """
     deadline = time.monotonic() + timeout_s
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -80,7 +80,7 @@ def held(path: Path, *, timeout_s: float) -> Iterator[None]:
         while not _lock(descriptor, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
                 raise DecisionError(
-                    "engine.lock_timeout",
+                    "lock.timeout",
                     f"another process held the lock for {timeout_s:g} s",
                     file=str(path),
                     fix="wait for the other run of tipstaff to end, then try again",

@@ -74,17 +74,25 @@ def join(
     """Join the sidecar that runs this OPA with these bundles, or start it; ready means that it has answered.
 
     ``idle_s`` is after how many unused seconds a sidecar started here ends. Raises ``DecisionError``:
-    ``engine.not_ready`` with OPA's own words, ``bundle.signature``, ``engine.folder_exposed``,
-    ``engine.lock_timeout``.
+    ``engine.not_ready`` with OPA's own words, ``bundle.signature``, ``folder.exposed``,
+    ``lock.timeout``.
     """
     deadline = time.monotonic() + deadline_s
-    home = private_folder(private_folder(state) / "sidecar")
     plan = draw(opa, bundles)
-    folder = home / plan.identity
-    pid = _touch(folder)
-    if pid is None:
-        with held(home / "lock", timeout_s=deadline_s):
-            pid = _touch(folder) or _start(folder, plan, deadline, idle_s)
+    try:
+        home = private_folder(private_folder(state) / "sidecar")
+        folder = home / plan.identity
+        pid = _touch(folder)
+        if pid is None:
+            with held(home / "lock", timeout_s=deadline_s):
+                pid = _touch(folder) or _start(folder, plan, deadline, idle_s)
+    except OSError as error:
+        raise DecisionError(
+            "engine.not_ready",
+            f"the sidecar's folder can't be used: {error}",
+            file=str(state),
+            fix="make the state folder writable, or set TIPSTAFF_STATE_DIR to one that is",
+        ) from error
     return Sidecar(folder / SOCKET, folder, pid, plan.bundles, opa)
 
 
@@ -169,15 +177,13 @@ def _launch(folder: Path) -> None:
 def _await(folder: Path, bundles: tuple[Bundle, ...], deadline: float) -> None:
     """Ask until the sidecar answers for exactly these bundles; raises the last refusal."""
     while True:
-        client = _client(folder, bundles, max(0.0, deadline - time.monotonic()))
+        left = max(0.0, deadline - time.monotonic())
         try:
-            client.check()
-            return
+            with _client(folder, bundles, left) as client:
+                return client.check()
         except DecisionError:
             if time.monotonic() > deadline or not is_held(folder / "alive"):
                 raise
-        finally:
-            client.close()
         time.sleep(_LOOK_S)
 
 

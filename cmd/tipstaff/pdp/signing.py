@@ -78,7 +78,7 @@ def verify(data: bytes, public: str, file: Path) -> dict[str, bytes]:
         for name, digest in listed.items():
             if hashlib.sha256(files[name]).hexdigest() != digest:
                 raise ValueError(f"{name} is not what was signed")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise DecisionError(
             "bundle.signature", f"the bundle is not accepted: {error}", file=str(file), fix=_FIX
         ) from error

@@ -34,11 +34,12 @@ def read(folder: Path, name: str) -> Source:
     try:
         for path in sorted(folder.rglob("*")):
             relative = path.relative_to(folder)
-            if any(part.startswith(".") for part in relative.parts) or not _belongs(path):
+            if any(part.startswith(".") for part in relative.parts):
                 continue
-            if path.is_symlink() or not path.resolve().is_relative_to(folder.resolve()):
+            if path.is_symlink():
                 raise _invalid(path, "a symbolic link; a bundle is built from plain files")
-            files[relative.as_posix()] = path.read_bytes()
+            if _belongs(path):
+                files[relative.as_posix()] = path.read_bytes()
         _check_manifest(folder / ".manifest", name)
     except OSError as error:
         raise _invalid(folder, error.strerror or str(error)) from error

@@ -1,0 +1,330 @@
+"""Whatever the engine does wrong, the client says so with one code, inside its own deadline."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support import stub_engine as play
+from support.stub_engine import GOOD, PROVENANCE, REVISIONS, Play, stub
+from tipstaff.errors import DecisionError
+from tipstaff.pdp.client import VERDICT, Client
+from tipstaff.pdp.transport import UnixTransport
+
+DEADLINE_S = 0.25
+MARGIN_S = 2.0
+BODY = b'{"input":{}}'
+
+
+def _json(value: object) -> Play:
+    return play.answer(json.dumps(value).encode())
+
+
+def _of(**changes: object) -> Play:
+    whole = {"provenance": PROVENANCE, "result": {"effect": "allow"}} | changes
+    return _json({key: value for key, value in whole.items() if value != "absent"})
+
+
+def _chunked(data: bytes) -> Play:
+    return play.raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + data)
+
+
+def _ok(headers: bytes, body: bytes = GOOD) -> Play:
+    return play.raw(b"HTTP/1.1 200 OK\r\n" + headers + b"\r\n\r\n" + body)
+
+
+LENGTH = b"Content-Length: %d" % len(GOOD)
+FAULTS: list[tuple[str, Play, str]] = [
+    ("empty object", _json({}), "undefined"),
+    ("warning only", _json({"warning": {}, "provenance": PROVENANCE}), "undefined"),
+    ("null", _json(None), "malformed"),
+    ("bare true", _json(True), "malformed"),
+    ("list", _json([]), "malformed"),
+    ("bare string", _json("ALLOW"), "malformed"),
+    ("number", _json(1), "malformed"),
+    ("no body", play.answer(b""), "malformed"),
+    ("html", play.answer(b"<html>allow</html>"), "malformed"),
+    ("cut json", play.answer(GOOD[:-1]), "malformed"),
+    ("two documents", play.answer(GOOD + GOOD), "malformed"),
+    ("byte order mark", play.answer(b"\xef\xbb\xbf" + GOOD), "malformed"),
+    ("utf-16", play.answer(GOOD.decode().encode("utf-16")), "malformed"),
+    ("not utf-8", play.answer(GOOD.replace(b"allow", b"\xff")), "malformed"),
+    ("nan", play.answer(GOOD.replace(b'"allow"', b"NaN")), "malformed"),
+    ("infinity", play.answer(GOOD.replace(b'"allow"', b"-Infinity")), "malformed"),
+    ("beyond float", play.answer(GOOD.replace(b'"allow"', b"1e999")), "malformed"),
+    ("5000 digits", play.answer(GOOD.replace(b'"allow"', b"9" * 5000)), "malformed"),
+    ("deep", play.answer(b"[" * 100_000), "malformed"),
+    (
+        "duplicate key",
+        play.answer(GOOD[:-1] + b', "result": {"effect": "allow"}}'),
+        "malformed",
+    ),
+    (
+        "inner duplicate key",
+        play.answer(GOOD.replace(b'"effect"', b'"effect": "deny", "effect"')),
+        "malformed",
+    ),
+    ("version absent", _of(provenance={"bundles": PROVENANCE["bundles"]}), "malformed"),
+    ("no provenance", _of(provenance="absent"), "revision"),
+    ("provenance null", _of(provenance=None), "revision"),
+    ("provenance without bundles", _of(provenance={"version": "1"}), "revision"),
+    ("no bundle", _of(provenance={**PROVENANCE, "bundles": {}}), "revision"),
+    (
+        "wrong revision",
+        _of(provenance={**PROVENANCE, "bundles": {"tipstaff": {"revision": "r0"}}}),
+        "revision",
+    ),
+    (
+        "revision of a wrong type",
+        _of(provenance={**PROVENANCE, "bundles": {"tipstaff": "r1"}}),
+        "revision",
+    ),
+    ("redirect", play.answer(b"", "301 Moved", "Location: /\r\n"), "http"),
+    ("unauthorized", play.answer(GOOD, "401 Unauthorized"), "http"),
+    ("not found", play.answer(GOOD, "404 Not Found"), "http"),
+    ("too many", play.answer(GOOD, "429 Too Many Requests"), "http"),
+    ("broken", play.answer(GOOD, "500 Internal Server Error"), "http"),
+    ("no content", play.answer(b"", "204 No Content"), "http"),
+    ("half then close", play.half_then(play.close), "unavailable"),
+    ("half then reset", play.half_then(play.reset), "unavailable"),
+    ("half then hang", play.half_then(play.hang), "timeout"),
+    ("hang", play.hang, "timeout"),
+    ("one byte at a time", play.drip, "timeout"),
+    ("close at once", play.close, "unavailable"),
+    ("reset at once", play.reset, "unavailable"),
+    ("50 MB announced", _ok(b"Content-Length: 52428800", b""), "malformed"),
+    ("50 MB in chunks", _chunked(b"3200000\r\n" + b"x" * 1000), "malformed"),
+    ("endless head", play.raw(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 9000), "malformed"),
+    ("not http", play.raw(b"SSH-2.0-x\r\n\r\n"), "malformed"),
+    ("http/1.0", play.raw(b"HTTP/1.0 200 OK\r\n" + LENGTH + b"\r\n\r\n" + GOOD), "malformed"),
+    ("continue", play.raw(b"HTTP/1.1 100 Continue\r\n\r\n"), "malformed"),
+    ("odd status", play.raw(b"HTTP/1.1 2000 OK\r\n\r\n"), "malformed"),
+    ("no length", _ok(b"X: y"), "malformed"),
+    ("two lengths", _ok(LENGTH + b"\r\nContent-Length: 1"), "malformed"),
+    ("length and chunks", _ok(LENGTH + b"\r\nTransfer-Encoding: chunked"), "malformed"),
+    ("negative length", _ok(b"Content-Length: -1"), "malformed"),
+    ("length in words", _ok(b"Content-Length: ten"), "malformed"),
+    ("folded header", _ok(LENGTH + b"\r\n folded"), "malformed"),
+    ("space in header name", _ok(b"Content-Length : 10"), "malformed"),
+    ("gzip", _ok(LENGTH + b"\r\nContent-Encoding: gzip"), "malformed"),
+    ("gzip and chunks", _ok(b"Transfer-Encoding: gzip, chunked"), "malformed"),
+    ("bytes after the answer", _ok(LENGTH, GOOD + b"x"), "malformed"),
+    ("chunk size in words", _chunked(b"zz\r\n"), "malformed"),
+    ("negative chunk", _chunked(b"-1\r\n"), "malformed"),
+    ("chunk extension", _chunked(b"1;a=b\r\nx\r\n0\r\n\r\n"), "malformed"),
+    ("chunk without end", _chunked(b"1\r\nxyz\r\n"), "malformed"),
+    ("trailer", _chunked(b"1\r\nx\r\n0\r\nA: b\r\n\r\n"), "malformed"),
+    ("chunks cut short", _chunked(b"5\r\nx"), "timeout"),
+]
+
+
+def _client(path: Path, deadline_s: float = DEADLINE_S) -> Client:
+    return Client(UnixTransport(path), revisions=REVISIONS, deadline_s=deadline_s)
+
+
+@pytest.mark.req("E-03", "KG-15")
+@pytest.mark.parametrize(
+    ("part", "code"), [fault[1:] for fault in FAULTS], ids=[f[0] for f in FAULTS]
+)
+def test_faulty_answer_is_refused_with_its_code(part: Play, code: str, tmp_path: Path) -> None:
+    client = _client(tmp_path / "s")
+    with stub(tmp_path / "s", part):
+        started = time.monotonic()
+        with pytest.raises(DecisionError) as refused:
+            client.ask(VERDICT, BODY)
+        took = time.monotonic() - started
+    client.close()
+    assert refused.value.code == f"engine.{code}"
+    assert took < DEADLINE_S + MARGIN_S
+    assert refused.value.exit_code == 3
+
+
+@pytest.mark.parametrize("part", [fault[1] for fault in FAULTS if fault[2] != "timeout"])
+def test_good_answer_after_a_faulty_one_is_its_own(part: Play, tmp_path: Path) -> None:
+    client = _client(tmp_path / "s", 2.0)
+    with stub(tmp_path / "s", part, play.answer(GOOD)):
+        with pytest.raises(DecisionError):
+            client.ask(VERDICT, BODY)
+        assert client.ask(VERDICT, BODY).result == {"effect": "allow"}
+    client.close()
+
+
+@pytest.mark.req("E-03")
+def test_missing_engine_is_unavailable(tmp_path: Path) -> None:
+    dead = tmp_path / "dead"
+    with stub(dead, play.close):
+        pass
+    for path in (tmp_path / "absent", tmp_path / "no" / "folder", dead):
+        with pytest.raises(DecisionError) as refused:
+            _client(path).ask(VERDICT, BODY)
+        assert refused.value.code == "engine.unavailable"
+
+
+def test_deadline_that_has_passed_is_a_timeout(tmp_path: Path) -> None:
+    with stub(tmp_path / "s", play.answer(GOOD)) as engine:
+        with pytest.raises(DecisionError) as refused:
+            _client(tmp_path / "s", 0.0).ask(VERDICT, BODY)
+    assert refused.value.code == "engine.timeout"
+    assert engine.requests == []
+
+
+def test_late_answer_is_never_the_next_one(tmp_path: Path) -> None:
+    def late(peer: play.socket.socket) -> None:
+        time.sleep(DEADLINE_S * 1.5)
+        play.answer(GOOD.replace(b"allow", b"stale"))(peer)
+
+    client = _client(tmp_path / "s")
+    with stub(tmp_path / "s", late, play.answer(GOOD)):
+        with pytest.raises(DecisionError):
+            client.ask(VERDICT, BODY)
+        time.sleep(DEADLINE_S)
+        assert client.ask(VERDICT, BODY).result == {"effect": "allow"}
+    client.close()
+
+
+def test_answer_nobody_asked_for_is_never_the_next_one(tmp_path: Path) -> None:
+    def twice(peer: play.socket.socket) -> None:
+        play.answer(GOOD)(peer)
+        time.sleep(0.05)
+        play.answer(GOOD.replace(b"allow", b"stale"))(peer)
+
+    client = _client(tmp_path / "s", 2.0)
+    with stub(tmp_path / "s", twice, play.answer(GOOD)) as engine:
+        client.ask(VERDICT, BODY)
+        time.sleep(0.1)
+        assert client.ask(VERDICT, BODY).result == {"effect": "allow"}
+        assert engine.connections == 2
+    client.close()
+
+
+def test_connection_is_kept_between_questions(tmp_path: Path) -> None:
+    client = _client(tmp_path / "s", 2.0)
+    with stub(tmp_path / "s", play.answer(GOOD)) as engine:
+        for _ in range(3):
+            client.ask(VERDICT, BODY)
+        assert (engine.connections, len(engine.requests)) == (1, 3)
+    client.close()
+
+
+def test_closed_kept_connection_is_opened_again_once(tmp_path: Path) -> None:
+    def answer_and_close(peer: play.socket.socket) -> None:
+        play.answer(GOOD)(peer)
+        peer.close()
+
+    client = _client(tmp_path / "s", 2.0)
+    with stub(tmp_path / "s", answer_and_close) as engine:
+        for _ in range(3):
+            client.ask(VERDICT, BODY)
+        assert (engine.connections, len(engine.requests)) == (3, 3)
+    client.close()
+
+
+def test_kept_connection_that_closes_on_the_question_is_asked_again_once(tmp_path: Path) -> None:
+    client = _client(tmp_path / "s", 2.0)
+    with stub(tmp_path / "s", play.answer(GOOD), play.close, play.close) as engine:
+        client.ask(VERDICT, BODY)
+        with pytest.raises(DecisionError) as refused:
+            client.ask(VERDICT, BODY)
+        assert refused.value.code == "engine.unavailable"
+        assert len(engine.requests) == 3
+    client.close()
+
+
+def test_half_an_answer_is_never_asked_for_again(tmp_path: Path) -> None:
+    client = _client(tmp_path / "s", 2.0)
+    with stub(tmp_path / "s", play.answer(GOOD), play.half_then(play.close)) as engine:
+        client.ask(VERDICT, BODY)
+        with pytest.raises(DecisionError):
+            client.ask(VERDICT, BODY)
+        assert len(engine.requests) == 2
+    client.close()
+
+
+def test_answer_in_chunks_is_read_whole(tmp_path: Path) -> None:
+    parts = b"".join(b"1\r\n%c\r\n" % byte for byte in GOOD) + b"0\r\n\r\n"
+    client = _client(tmp_path / "s", 2.0)
+    with stub(tmp_path / "s", _chunked(parts)):
+        assert client.ask(VERDICT, BODY).result == {"effect": "allow"}
+        assert client.ask(VERDICT, BODY).opa_version == "1.22.3"
+    client.close()
+
+
+def test_question_is_sent_with_fixed_headers_and_both_parameters(tmp_path: Path) -> None:
+    client = _client(tmp_path / "s", 2.0)
+    with stub(tmp_path / "s", play.answer(GOOD)) as engine:
+        client.ask(VERDICT, BODY)
+    client.close()
+    head, _, body = engine.requests[0].partition(b"\r\n\r\n")
+    lines = head.split(b"\r\n")
+    target = b"/v1/data/tipstaff/decision/verdict?provenance=true&strict-builtin-errors=true"
+    assert lines[0] == b"POST " + target + b" HTTP/1.1"
+    assert sorted(line.split(b":")[0] for line in lines[1:]) == [
+        b"Content-Length",
+        b"Content-Type",
+        b"Host",
+    ]
+    assert body == BODY
+
+
+def test_each_thread_gets_its_own_answer(tmp_path: Path) -> None:
+    def echo(peer: play.socket.socket) -> None:
+        play.answer(GOOD.replace(b'"allow"', str(len(engine.requests)).encode()))(peer)
+
+    client = _client(tmp_path / "s", 5.0)
+    seen: list[int] = []
+    with stub(tmp_path / "s", echo) as engine:
+        threads = [
+            threading.Thread(target=lambda: seen.append(client.ask(VERDICT, BODY).result["effect"]))
+            for _ in range(16)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    client.close()
+    assert sorted(seen) == list(range(1, 17))
+
+
+def test_forked_process_opens_its_own_connection(tmp_path: Path) -> None:
+    client = _client(tmp_path / "s", 2.0)
+    transport = client._transport
+    with stub(tmp_path / "s", play.answer(GOOD)) as engine:
+        client.ask(VERDICT, BODY)
+        assert isinstance(transport, UnixTransport)
+        transport._owner = os.getpid() + 1
+        client.ask(VERDICT, BODY)
+        assert engine.connections == 2
+    client.close()
+
+
+def test_peer_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with stub(tmp_path / "s", play.answer(GOOD)) as engine:
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        with pytest.raises(DecisionError, match="answers on the socket") as refused:
+            _client(tmp_path / "s").ask(VERDICT, BODY)
+    assert refused.value.code == "engine.unavailable"
+    assert engine.requests == []
+
+
+@given(data=st.binary(max_size=400), place=st.integers(0, len(GOOD)))
+@settings(max_examples=150, deadline=None)
+def test_wild_answers_raise_nothing_but_decision_errors(
+    data: bytes, place: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("wild") / "s"
+    client = _client(path, 0.02)
+    mixed = GOOD[:place] + data + GOOD[place:]
+    with stub(path, play.raw(data), play.answer(data), play.answer(mixed)):
+        for _ in range(3):
+            try:
+                client.ask(VERDICT, BODY)
+            except DecisionError as error:
+                assert error.code.startswith("engine.")
+    client.close()
