@@ -1,0 +1,41 @@
+"""Reading Python source without running it."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+import warnings
+
+MAX_CHARACTERS = 1 << 20
+
+
+class Unreadable(Exception):
+    """The text cannot be read as Python, or not with certainty."""
+
+
+def decode(data: bytes) -> str:
+    """The text of a source file; only UTF-8 is read, since other encodings can hide code from a reader.
+
+    Raises ``Unreadable``.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        text = data.decode("utf-8-sig")
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise Unreadable("not UTF-8") from error
+    if encoding not in ("utf-8", "utf-8-sig"):
+        raise Unreadable(f"declares the encoding {encoding}")
+    return text
+
+
+def parse(text: str) -> ast.Module:
+    """The syntax tree of a module; raises ``Unreadable`` for what Python 3 would not compile, or is too large."""
+    if len(text) > MAX_CHARACTERS:
+        raise Unreadable("too large")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise Unreadable("not Python 3") from error

@@ -1,0 +1,297 @@
+"""Code that must be seen through, and code that must be left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tipstaff.evidence.capabilities import detect
+from tipstaff.evidence.capability_tables import ALL
+
+SHELL = "raw_shell_execution"
+PROCESS = "process_execution"
+NETWORK = "network_egress_from_sandbox"
+DYNAMIC = "dynamic_code"
+DELETION = "file_deletion"
+UNREADABLE = "unreadable_code"
+
+PYTHON_EVASIONS = [
+    (SHELL, 'import subprocess\nsubprocess.run("x", shell=True)'),
+    (SHELL, 'import subprocess as s\ns.run("x", shell=True)'),
+    (SHELL, 'from subprocess import run\nrun("x", shell=True)'),
+    (SHELL, 'from subprocess import *\nrun("x", shell=True)'),
+    (SHELL, 'import subprocess\nsubprocess.run("x", shell=flag)'),
+    (SHELL, 'import subprocess\nsubprocess.run("x", shell=1)'),
+    (SHELL, 'import subprocess\nsubprocess.run("x", **{"shell": True})'),
+    (SHELL, 'import subprocess\nsubprocess.run("x", **{"sh" + "ell": True})'),
+    (SHELL, 'import subprocess\nsubprocess.run("x", **dict(shell=True))'),
+    (SHELL, "import subprocess\ndef f(**k):\n    subprocess.run('x', **k)"),
+    (SHELL, 'import subprocess\no = {}\no["shell"] = True\nsubprocess.run("x", **o)'),
+    (
+        SHELL,
+        'import subprocess\nsubprocess.Popen("x", 0, None, None, None, None, None, True, True)',
+    ),
+    (SHELL, 'import subprocess\nsubprocess.run(["sh", "-c", "x"])'),
+    (SHELL, 'import subprocess\nsubprocess.run(("/bin/bash", "-lc", "x"))'),
+    (SHELL, 'import subprocess\nc = ["sh"]\nsubprocess.run(c, input=b"x")'),
+    (SHELL, 'import subprocess\nc = ["env", "A=1", "timeout", "5", "dash"]\nsubprocess.run(c)'),
+    (SHELL, 'import subprocess\nsubprocess.run(["/proc/self/root/bin/sh", "-c", "x"])'),
+    (SHELL, 'import subprocess\nsubprocess.run(["/lib64/ld-linux-x86-64.so.2", "/bin/sh"])'),
+    (SHELL, 'import subprocess\nsubprocess.run("x", executable="/bin/sh")'),
+    (SHELL, 'import subprocess\nsubprocess.run("sh -c x".split())'),
+    (SHELL, 'import subprocess\nsubprocess.run([program, "-c", "x"])'),
+    (SHELL, 'import subprocess\nr = subprocess.run\nr("x", shell=True)'),
+    (SHELL, 'import subprocess\nclass A:\n    r = subprocess.run\nA().r("x", shell=True)'),
+    (SHELL, 'import subprocess\nself.r = subprocess.run\nself.r("x", shell=flag)'),
+    (
+        SHELL,
+        'from functools import partial\nimport subprocess\npartial(subprocess.run, shell=f)("x")',
+    ),
+    (SHELL, 'import subprocess\n[subprocess.run][0]("x", shell=f)'),
+    (SHELL, 'import subprocess\n(subprocess.run if a else None)("x", shell=f)'),
+    (SHELL, 'import subprocess\n(r := subprocess.run)("x", shell=f)'),
+    (SHELL, 'import subprocess\ndef f(r=subprocess.run):\n    r("x", shell=g)'),
+    (SHELL, 'import subprocess\nfor r in (subprocess.run, print):\n    r("x", shell=g)'),
+    (SHELL, 'import subprocess\ngetattr(subprocess, "run")("x", shell=f)'),
+    (SHELL, 'import subprocess\nsubprocess.__dict__["run"]("x", shell=f)'),
+    (SHELL, 'import subprocess\nvars(subprocess)["run"]("x", shell=f)'),
+    (SHELL, 'import subprocess\nsubprocess.getoutput("x")'),
+    (SHELL, 'import os\nos.system("x")'),
+    (SHELL, "from os import system as f"),
+    (SHELL, "from os import *\nsystem('x')"),
+    (SHELL, "import os as path\npath.popen('x')"),
+    (SHELL, "import os\no = os\np = o\np.system('x')"),
+    (SHELL, "import os\na, b = os, 1\na.system('x')"),
+    (SHELL, "import posix\nposix.system('x')"),
+    (SHELL, "import shutil\nshutil.os.system('x')"),
+    (SHELL, "import os.path as p\np.os.system('x')"),
+    (SHELL, "import random\nrandom._os.system('x')"),
+    (SHELL, 'import os\ngetattr(os, "sys" + "tem")("x")'),
+    (SHELL, 'import os\ngetattr(os, "metsys"[::-1])("x")'),
+    (SHELL, 'import os\ngetattr(os, "".join(["sys", "tem"]))("x")'),
+    (SHELL, "import os\ngetattr(os, f\"sys{'tem'}\")('x')"),
+    (SHELL, 'import os\ngetattr(os, "sysXtem".replace("X", ""))("x")'),
+    (SHELL, "import os\ngetattr(os, name)('x')"),
+    (SHELL, "import os\nrun_on(os)"),
+    (SHELL, "import os\n(lambda m: m.system('x'))(os)"),
+    (SHELL, "import os\nself.tools = os"),
+    (SHELL, "import os\nfrom operator import attrgetter\nattrgetter('system')(os)('x')"),
+    (SHELL, "import os\nos.__dict__['system']('x')"),
+    (SHELL, "import os\nos.__dict__.get('system')('x')"),
+    (SHELL, "import os\nglobals()['os'].system('x')"),
+    (SHELL, '__import__("os").system("x")'),
+    (SHELL, '__import__("o" + "s").system("x")'),
+    (SHELL, '__import__(name).system("x")'),
+    (SHELL, 'import importlib\nimportlib.import_module("os").system("x")'),
+    (SHELL, 'import sys\nsys.modules["os"].system("x")'),
+    (SHELL, 'import builtins\nbuiltins.__import__("os").system("x")'),
+    (SHELL, '__builtins__["__import__"]("os").system("x")'),
+    (SHELL, "eval(\"__import__('os').system('x')\")"),
+    (SHELL, "import os\nos.execvp('x', ['x'])"),
+    (SHELL, "import os\nos.posix_spawn('x', [], {})"),
+    (SHELL, "import os\nos.spawnlp(0, 'x')"),
+    (SHELL, "import pty\npty.spawn('x')"),
+    (SHELL, "import asyncio\nasync def f():\n    await asyncio.create_subprocess_shell('x')"),
+    (SHELL, "async def f(loop):\n    await loop.subprocess_shell(P, 'x')"),
+    (SHELL, "import pexpect"),
+    (PROCESS, 'import subprocess\nsubprocess.run(["ls"])'),
+    (PROCESS, "from subprocess import check_output"),
+    (PROCESS, "import asyncio\nasyncio.create_subprocess_exec('ls')"),
+    (PROCESS, "import os\nos.fork()"),
+    (NETWORK, "import socket"),
+    (NETWORK, "import urllib.request as u"),
+    (NETWORK, "import urllib\nurllib.request.urlopen('x')"),
+    (NETWORK, "from http import client"),
+    (NETWORK, "def f():\n    import requests"),
+    (NETWORK, "from httpx import get"),
+    (NETWORK, "__import__('socket')"),
+    (NETWORK, "import asyncio\nasyncio.open_connection('x', 1)"),
+    (NETWORK, 'import subprocess\nsubprocess.run(["curl", "x"])'),
+    (NETWORK, 'import subprocess\nsubprocess.run(["env", "curl", "x"])'),
+    (NETWORK, 'import os\nos.system("c\\"\\"url x")'),
+    (NETWORK, 'import os\nos.system("true && wget x")'),
+    (
+        NETWORK,
+        'import subprocess, sys\nsubprocess.run([sys.executable, "-m", "pip", "install", "x"])',
+    ),
+    (DYNAMIC, "eval(text)"),
+    (DYNAMIC, "exec(text)"),
+    (DYNAMIC, "e = eval\ne(text)"),
+    (DYNAMIC, "if False:\n    eval = None\neval(text)"),
+    (DYNAMIC, "eval(text)\ndef eval(x): ..."),
+    (DYNAMIC, "import builtins\ngetattr(builtins, 'ev' + 'al')(text)"),
+    (DYNAMIC, "import builtins\ngetattr(builtins, name)(text)"),
+    (DYNAMIC, "().__class__.__base__.__subclasses__()"),
+    (DYNAMIC, "getattr(f, '__globals__')"),
+    (DYNAMIC, "import pickle\npickle.loads(data)"),
+    (DYNAMIC, "import marshal"),
+    (DYNAMIC, "from ctypes import CDLL"),
+    (DYNAMIC, "import runpy\nrunpy.run_path('x')"),
+    (DYNAMIC, "import types\ntypes.FunctionType(code, {})"),
+    (DYNAMIC, "import yaml\nyaml.load(text)"),
+    (DYNAMIC, "import yaml\nyaml.load(text, Loader=yaml.UnsafeLoader)"),
+    (DYNAMIC, 'import subprocess, sys\nsubprocess.run([sys.executable, "-c", code])'),
+    (DELETION, "import shutil\nshutil.rmtree(x)"),
+    (DELETION, "from os import unlink as u"),
+    (DELETION, "from pathlib import Path\nPath('x').unlink()"),
+    (DELETION, "map(Path.rmdir, paths)"),
+    (DELETION, 'import subprocess\nsubprocess.run(["rm", "-fr", "x"])'),
+    (DELETION, 'import os\nos.system("ls; rm -fr x")'),
+    (DELETION, "getattr(path, 'unlink')()"),
+    (UNREADABLE, "def f(:"),
+    (UNREADABLE, "print 'two'"),
+    (UNREADABLE, "x = 1\0"),
+    (UNREADABLE, "-" * 100_000 + "1"),
+]
+OTHER_EVASIONS = [
+    (SHELL, "x.sh", "shell", "#!/bin/sh\necho hi"),
+    (NETWORK, "x.sh", "shell", "cu\\\nrl x"),
+    (NETWORK, "x.sh", "shell", 'c"ur"l x'),
+    (NETWORK, "x.sh", "shell", "echo x > /dev/tcp/h/1"),
+    (NETWORK, "x.sh", "shell", "unheard-of-wrapper curl x"),
+    (NETWORK, "x.sh", "shell", "git -C . push"),
+    (DELETION, "x.sh", "shell", "env X=1 timeout 5 /bin/rm -fr x"),
+    (DELETION, "x.sh", "shell", "echo $(find . -delete)"),
+    (SHELL, "notes.txt", "text", "#!/bin/sh\necho hi"),
+    (SHELL, "x.py", "python", "#!/bin/sh\n'''exec' true\n'''"),
+    (UNREADABLE, "run", None, "#!/opt/strange\nhi"),
+    (SHELL, "Makefile", "makefile", "all:\n\techo hi"),
+    (SHELL, "Makefile", "makefile", "all: ; echo hi"),
+    (SHELL, "Makefile", "makefile", "X := $(shell ls)"),
+    (SHELL, "Makefile", "makefile", ".RECIPEPREFIX = >\nall:\n> echo hi"),
+    (NETWORK, "Makefile", "makefile", "GET = curl x"),
+    (SHELL, "Dockerfile", "dockerfile", "FROM x\nrun ls"),
+    (NETWORK, "Dockerfile", "dockerfile", 'FROM x\nRUN ["curl", "x"]'),
+    (NETWORK, "Dockerfile", "dockerfile", "FROM x\nRUN true \\\n  && wget x"),
+    (SHELL, "Dockerfile", "dockerfile", "FROM x\nCOPY <<EOF /a\nls\nEOF"),
+    (NETWORK, "Dockerfile", "dockerfile", "FROM x\nADD https://h/x /x"),
+    (SHELL, "w.yml", "yaml", "jobs:\n  a:\n    steps:\n      - run: ls"),
+    (NETWORK, "w.yml", "yaml", "jobs:\n  a:\n    steps:\n      - run: |\n          curl x\n"),
+    (SHELL, "w.yml", "yaml", "x: &a ls\njobs: {a: {steps: [{run: *a}]}}"),
+    (UNREADABLE, "w.yml", "yaml", "a: [\nb"),
+    (UNREADABLE, "x.json", "json", "{"),
+    (SHELL, "package.json", "json", '{"scripts": {"postinstall": "node x"}}'),
+    (NETWORK, "package.json", "json", '{"scripts": {"postinstall": "curl x"}}'),
+    (SHELL, "x.js", "javascript", 'require("child_process").exec("x")'),
+    (SHELL, "x.js", "javascript", 'require("child_" + "process")'),
+    (SHELL, "x.ts", "typescript", 'import { exec } from "node:child_process"'),
+    (NETWORK, "x.js", "javascript", "fetch('x')"),
+    (NETWORK, "x.js", "javascript", "import h from 'node:https'"),
+    (DYNAMIC, "x.js", "javascript", "\\u0065val(x)"),
+    (DYNAMIC, "x.js", "javascript", "require(name)"),
+    (DYNAMIC, "x.js", "javascript", "globalThis['ev' + 'al'](x)"),
+    (DYNAMIC, "x.js", "javascript", "new Function('x')"),
+    (DELETION, "x.js", "javascript", "fs.rmSync(x)"),
+    (SHELL, "x.md", "markdown", "Text\n```python\nimport os\nos.system('x')\n```\n"),
+    (SHELL, "x.md", "markdown", "- item\n   ~~~ py\n   import os\n   os.system('x')\n"),
+    (SHELL, "x.md", "markdown", "```pycon\n>>> import os\n>>> os.system('x')\n0\n```"),
+    (NETWORK, "x.rego", "rego", "x := http.send({})"),
+    (SHELL, "x.rb", "ruby", "system('x')"),
+    (SHELL, "x.pl", "perl", 'system "x"'),
+    (PROCESS, "x.go", "go", 'import "os/exec"'),
+    (NETWORK, "x.go", "go", 'import "net/http"'),
+    (SHELL, "x.php", "php", "<?php shell_exec('x');"),
+    (SHELL, "x.ps1", "powershell", "iex $x"),
+    (DYNAMIC, "x.html", "html", "<script>a</script>"),
+]
+PYTHON_INNOCENTS = [
+    "x = 1\n",
+    '"""Says subprocess.run(x, shell=True), os.system and eval."""\n',
+    "# os.system('x'); eval(y)\n",
+    "import os\nprint(os.path.join('a', 'b'), os.environ.get('HOME'), os.getcwd())\n",
+    "import os\nos.makedirs('x', exist_ok=True)\n",
+    "import os\nhas = hasattr(os, 'fork')\n",
+    "import os\nmonkeypatch.setattr(os, 'getcwd', lambda: 'x')\n",
+    "import subprocess\nERRORS = subprocess.CalledProcessError\n",
+    "import re\nP = re.compile('x')\n",
+    "from re import compile\nP = compile('x')\n",
+    "from urllib.parse import quote, urlsplit\nquote('x')\n",
+    "import urllib.parse\nurllib.parse.quote('x')\n",
+    "from http import HTTPStatus\nprint(HTTPStatus.OK)\n",
+    "import platform\nplatform.system()\n",
+    "model.eval()\n",
+    "frame.eval('a + b')\n",
+    "cursor.execute('select 1')\n",
+    "import shutil\nshutil.copyfile('a', 'b')\nshutil.which('x')\n",
+    "from pathlib import Path\nPath('x').write_text('y')\n",
+    "from pathlib import Path\nfor p in Path('.').glob('*'):\n    print(p.stat())\n",
+    "import json\njson.loads('{}')\n",
+    "import yaml\nyaml.safe_load(text)\n",
+    "import yaml\nyaml.load(text, Loader=yaml.SafeLoader)\n",
+    "import importlib.metadata\nimportlib.metadata.version('x')\n",
+    "from importlib.resources import files\nfiles('x')\n",
+    "import asyncio\nasyncio.run(main())\nasyncio.gather(a, b)\n",
+    "import sys\nsys.path.insert(0, 'x')\nsys.exit(1)\n",
+    "getattr(self, name)()\n",
+    "setattr(self, 'x', 1)\n",
+    "import logging\nlog = logging.getLogger(__name__)\nlog.info('rm -rf %s', x)\n",
+    "def run(command, shell=False):\n    return command\nrun('x', shell=True)\n",
+    "SHELLS = ['bash', 'zsh', 'fish']\n",
+    "ARGV = ['tool', '-c', 'config.ini']\n",
+    "settings = {'shell': 'bash'}\n",
+    "class A:\n    def system(self): ...\nA().system()\n",
+    "from . import socket_names\n",
+    "from .requests import build\nbuild()\n",
+    "import dataclasses\n@dataclasses.dataclass\nclass A:\n    socket: int = 0\n",
+    "text = 'curl https://example.com | sh'\n",
+    "items.remove(x)\nitems.pop()\n",
+    "import math as os_math\nos_math.floor(1.5)\n",
+    "def system(x): ...\nsystem('x')\n",
+    "async def f():\n    async with lock:\n        await g()\n",
+    "match x:\n    case {'run': y}:\n        print(y)\n",
+    "x = [i for i in range(3) if i]\nassert sorted(x) == x\n",
+    "import tempfile\nwith tempfile.TemporaryDirectory() as d:\n    print(d)\n",
+    "import hashlib\nhashlib.sha256(b'x').hexdigest()\n",
+    "type(x).__name__\nself.__class__.__name__\n",
+]
+OTHER_INNOCENTS = [
+    ("x.md", "markdown", "Run `os.system('x')`.\n\n```bash\ncurl x | sh\n```\n"),
+    ("x.md", "markdown", "```python\nprint('hi')\n```\n"),
+    ("x.md", "markdown", "```pycon\n>>> 1 + 1\n2\n```\n"),
+    ("x.txt", "text", "rm -rf /; system('x')"),
+    ("x.json", "json", '{"scripts": {"x": "curl"}}'),
+    ("package.json", "json", '{"name": "x", "dependencies": {}}'),
+    ("x.toml", "toml", "run = 'curl x'"),
+    ("x.yaml", "yaml", "run: curl x\nsteps: [{run: ls}]"),
+    ("w.yml", "yaml", "on: push\njobs:\n  a:\n    steps:\n      - uses: actions/checkout@v4\n"),
+    ("Makefile", "makefile", "# curl\nCC := gcc\n.PHONY: all\nall: a b\n"),
+    ("Dockerfile", "dockerfile", "# RUN x\nFROM x\nCOPY a b\nENV A=1\nWORKDIR /a\n"),
+    ("x.sh", "shell", "#!/bin/sh\n# curl x\n\n"),
+    ("x.js", "javascript", "const m = /a/.exec(s); console.log(m)"),
+    ("x.ts", "typescript", "import { a } from './a'\nexport const b = a + 1"),
+    ("x.js", "javascript", "const x = require('./local')"),
+    ("x.rego", "rego", 'package a\nallow if input.method == "GET"'),
+    ("x.go", "go", 'package a\nimport "fmt"\nfunc f() { fmt.Println("x") }'),
+    ("x.css", "css", "a { color: red }"),
+    ("x.rb", "ruby", "puts 'x'"),
+]
+
+
+@pytest.mark.req("G-05")
+@pytest.mark.parametrize(("capability", "code"), PYTHON_EVASIONS)
+def test_evasive_python_is_seen_through(capability: str, code: str) -> None:
+    assert capability in detect("x.py", "python", code, None)
+
+
+@pytest.mark.parametrize(("capability", "path", "language", "code"), OTHER_EVASIONS)
+def test_code_of_another_language_is_seen_through(
+    capability: str, path: str, language: str | None, code: str
+) -> None:
+    assert capability in detect(path, language, code, None)
+
+
+@pytest.mark.parametrize("code", PYTHON_INNOCENTS)
+def test_innocent_python_is_left_alone(code: str) -> None:
+    assert detect("x.py", "python", code, None) == set()
+
+
+@pytest.mark.parametrize(("path", "language", "code"), OTHER_INNOCENTS)
+def test_innocent_text_of_another_language_is_left_alone(
+    path: str, language: str, code: str
+) -> None:
+    assert detect(path, language, code, None) == set()
+
+
+def test_corpus_is_as_large_as_promised() -> None:
+    assert len(PYTHON_EVASIONS) + len(OTHER_EVASIONS) >= 60
+    assert len(PYTHON_INNOCENTS) + len(OTHER_INNOCENTS) >= 40
+    assert {capability for capability, _ in PYTHON_EVASIONS} == ALL
