@@ -19,7 +19,9 @@ _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW
 
 def private_folder(path: Path) -> None:
     """Make the folder and its parents where absent, closed to other users (0700)."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in reversed((path, *path.parents)):
+        if not folder.exists():
+            folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def sync_folder(path: Path) -> None:
