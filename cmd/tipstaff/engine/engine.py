@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -208,7 +208,7 @@ class Engine:
         records: list[NewRecord] = []
         for verdict, question in judged:
             if verdict.effect in _CARRIED_OUT:
-                records += preceded_by
+                records += [replace(step, decision_id=verdict.decision_id) for step in preceded_by]
             records.append(record.decision(verdict, question, self.actor))
             records += record.clamps(verdict, question, self.actor)
         try:
