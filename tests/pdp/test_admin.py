@@ -74,4 +74,4 @@ def test_absent_server_is_unavailable() -> None:
 def test_address_that_is_not_safe_is_refused(url: str) -> None:
     with pytest.raises(ContractError) as refused:
         admin.is_healthy(Remote(url, TOKEN))
-    assert refused.value.code == "engine.url"
+    assert refused.value.code == "opa.url"

@@ -62,7 +62,7 @@ def _client(remote: Remote) -> Any:
         or (parts.scheme == "http" and not is_local)
     ):
         raise ContractError(
-            "engine.url",
+            "opa.url",
             "the engine's address must be https, or http on loopback",
             field="TIPSTAFF_OPA_URL",
             fix="give an address such as https://opa.example.com:8181",

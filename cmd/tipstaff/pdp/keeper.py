@@ -96,7 +96,7 @@ def _start(argv: list[str]) -> int:
 
 
 def _keep(child: int, idle_s: float) -> bool:
-    """Wait until OPA has ended (True), or must end: told to stop, or unused for ``idle_s`` seconds (False)."""
+    """Wait until OPA has ended (True), or must end (False): told to stop, unused, its folder gone."""
     look_s = min(max(idle_s / 4, 0.05), _SLOWEST_LOOK_S)
     last, since = _used(), time.monotonic()
     while True:
@@ -105,7 +105,9 @@ def _keep(child: int, idle_s: float) -> bool:
             return True
         if got and got.si_signo in (signal.SIGTERM, signal.SIGINT):
             return False
-        if (now := _used()) != last:
+        if not (now := _used()):
+            return False
+        if now != last:
             last, since = now, time.monotonic()
         elif time.monotonic() - since > idle_s and _retire(last):
             return False
@@ -124,6 +126,7 @@ def _retire(last: int) -> bool:
 
 
 def _used() -> int:
+    """When the sidecar was last used, in nanoseconds; 0 when the folder is gone."""
     try:
         return os.stat("used").st_mtime_ns
     except OSError:
