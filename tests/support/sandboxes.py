@@ -1,0 +1,75 @@
+"""Running Python snippets in a sandbox, for tests of what it holds."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tipstaff.documents.base import parse
+from tipstaff.documents.sandbox import SandboxProfile, SandboxResult
+from tipstaff.sandbox.backend import RunSpec, SandboxBackend
+from tipstaff.sandbox.profile import load
+from tipstaff.sandbox.toolchain import own_python
+
+
+def strict(**limits: int) -> SandboxProfile:
+    """The strict profile with some limits changed."""
+    profile = load("strict")
+    changed = profile.limits.model_dump() | limits
+    return parse(SandboxProfile, profile.model_dump() | {"limits": changed})
+
+
+def snippet(
+    code: str, workdir: Path, profile: SandboxProfile, *, outputs: tuple[str, ...] = ()
+) -> RunSpec:
+    """A run of a few lines of Python; the folder is made if need be."""
+    workdir.mkdir(exist_ok=True)
+    (workdir / "snippet.py").write_text(code)
+    python = own_python()
+    argv = (python.program, "-I", "-S", "-B", "/work/snippet.py")
+    return RunSpec(argv, workdir, profile, outputs=outputs, readonly=python.readonly)
+
+
+def run_inside(backend: SandboxBackend, code: str, workdir: Path, **limits: int) -> SandboxResult:
+    """The result of a few lines of Python run inside."""
+    return backend.run(snippet(code, workdir, strict(**limits)))[0]
+
+
+def processes_with(marker: str) -> list[int]:
+    """The processes of this host whose command line holds the marker."""
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            line = Path("/proc", name, "cmdline").read_bytes()
+        except OSError:
+            continue
+        if marker.encode() in line:
+            found.append(int(name))
+    return found
+
+
+def comes_true(check: Callable[[], bool], *, within_s: float) -> bool:
+    """Whether the check is true at some moment within that time."""
+    end = time.monotonic() + within_s
+    while time.monotonic() < end:
+        if check():
+            return True
+        time.sleep(0.01)
+    return check()
+
+
+@contextmanager
+def environment(**variables: str) -> Iterator[None]:
+    """This process's environment with some variables added."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
