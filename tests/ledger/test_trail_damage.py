@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import rfc8785
-from support.ledger_parts import note, trail
 
+from support.ledger_parts import note, trail
 from tipstaff.errors import EvidenceError
 from tipstaff.ledger.trail import Trail, Verification
 

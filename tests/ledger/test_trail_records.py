@@ -12,8 +12,8 @@ from typing import get_args
 
 import pytest
 import rfc8785
-from support.ledger_parts import ALICE, NOON, SetClock, decision, explanation, note, trail
 
+from support.ledger_parts import ALICE, NOON, SetClock, decision, explanation, note, trail
 from tipstaff.documents.audit import AuditRecord, Entry
 from tipstaff.errors import ContractError, EvidenceError
 from tipstaff.ledger.record import NewRecord

@@ -43,7 +43,8 @@ class Chain:
     """Feed it lines in order; it collects problems and knows the head.
 
     ``anchors`` are hashes known to belong to a ``seq``. Lines beyond ``trusted`` must also be canonical and valid
-    against the record's model; for the others the chain to a signed head proves the same.
+    against the record's model; for the others the chain to a signed head proves the same. Lines are counted from where
+    it starts, and only where that is the whole file's first one (``is_whole``) must a torn region's line number fit.
     """
 
     def __init__(
@@ -51,11 +52,11 @@ class Chain:
         *,
         seq: int = 0,
         head: str = ZERO_HASH,
-        line: int = 0,
+        is_whole: bool = True,
         anchors: Mapping[int, str] | None = None,
         trusted: int = 0,
     ) -> None:
-        self.seq, self.hash, self.line = seq, head, line
+        self.seq, self.hash, self.line = seq, head, 0
         self.records = 0
         self.good_bytes = 0
         self.problems: list[Problem] = []
@@ -63,7 +64,8 @@ class Chain:
         self._anchors = anchors or {}
         self._trusted = trusted
         self._bytes = 0
-        self._record_line = line
+        self._record_line = 0
+        self._is_whole = is_whole
         self._after_damage = False
 
     def feed(self, line: bytes) -> bool:
@@ -142,10 +144,20 @@ class Chain:
 
     def _close_region(self, line: bytes, link: Link) -> None:
         region, self.region = self.region, None
-        if region is None or (link.intact and _tells_of(region, line)):
+        if region is None or (link.intact and self._tells_of(region, line)):
             return
         self._report(region.line, "trail.malformed", "not a record")
         self._after_damage = True
+
+    def _tells_of(self, region: Region, line: bytes) -> bool:
+        try:
+            record = read_record(line)
+        except ContractError:
+            return False
+        told, found = record.detail, region.detail()
+        if not self._is_whole:
+            found["line"] = told.get("line")
+        return record.decision == "torn-tail" and told == found
 
     def _problem(self, code: str, message: str) -> Problem:
         return Problem(self.line, self.seq + 1, code, message)
@@ -168,11 +180,3 @@ def read_lines(file: BinaryIO, size: int) -> Iterator[bytes]:
         yield line
         if not line.endswith(b"\n"):
             return
-
-
-def _tells_of(region: Region, line: bytes) -> bool:
-    try:
-        record = read_record(line)
-    except ContractError:
-        return False
-    return record.decision == "torn-tail" and record.detail == region.detail()

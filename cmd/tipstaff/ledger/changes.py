@@ -57,7 +57,9 @@ class Changes:
         """The pull request is open, and nobody need be asked."""
         return self._step(change, {"state": "proposed", "pull_request": pull_request})
 
-    def awaiting_approval(self, change: str, *, pull_request: str | None, approval: str) -> ChangeRecord:
+    def awaiting_approval(
+        self, change: str, *, pull_request: str | None, approval: str
+    ) -> ChangeRecord:
         """A draft is open, and the request with the key ``approval`` is in the ledger."""
         values = {"pull_request": pull_request, "approval": approval}
         return self._step(change, {"state": "awaiting-approval", **values})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -49,7 +50,7 @@ class Writer:
         self._head: _Head | None = None
         self._trail = ""
         self._anchor: Checkpoint | None = None
-        self._signed_at = -CHECKPOINT_SECONDS
+        self._signed_at = -math.inf
         self._since_anchor: dict[int, str] = {}
         self._appended = False
 
@@ -88,7 +89,7 @@ class Writer:
             offset = self._open(descriptor, status)
             anchor = self._anchor
             assert anchor is not None  # noqa: S101  _open() demands one
-            chain = Chain(seq=anchor.seq, head=anchor.hash, trusted=anchor.seq)
+            chain = Chain(seq=anchor.seq, head=anchor.hash, trusted=anchor.seq, is_whole=False)
             self._since_anchor = {anchor.seq: anchor.hash}
         elif status.st_size == head.size:
             return None, b""
@@ -96,7 +97,7 @@ class Writer:
             raise faults.rolled_back(self.path, head.seq, tail.last_seq(descriptor, status.st_size))
         else:
             offset = head.size
-            chain = Chain(seq=head.seq, head=head.hash, trusted=MAX_SEQ)
+            chain = Chain(seq=head.seq, head=head.hash, trusted=MAX_SEQ, is_whole=False)
         return self._extend(descriptor, status, offset, chain)
 
     def _extend(
