@@ -26,12 +26,12 @@ def _own_home(home: Path) -> None:
 def test_overlay_is_read_with_the_team_key(opa: Opa, tmp_path: Path) -> None:
     built = build_overlay(opa, tmp_path / "policy")
     assert built.revision.startswith("org+")
-    assert bundle.overlay(opa, tmp_path / "policy", built.public_key) == built
+    assert bundle.overlay(tmp_path / "policy", built.public_key) == built
 
 
-def test_no_overlay_is_none(opa: Opa, tmp_path: Path) -> None:
-    assert bundle.overlay(opa, tmp_path / "absent", None) is None
-    assert bundle.overlay(opa, tmp_path, "key") is None
+def test_no_overlay_is_none(tmp_path: Path) -> None:
+    assert bundle.overlay(tmp_path / "absent", None) is None
+    assert bundle.overlay(tmp_path, "key") is None
 
 
 def test_overlay_without_its_signed_file_or_key_is_refused(opa: Opa, tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_overlay_without_its_signed_file_or_key_is_refused(opa: Opa, tmp_path: P
     built = build_overlay(opa, tmp_path / "signed")
     for folder, key in ((tmp_path / "source", built.public_key), (tmp_path / "signed", None)):
         with pytest.raises(DecisionError) as refused:
-            bundle.overlay(opa, folder, key)
+            bundle.overlay(folder, key)
         assert refused.value.code == "bundle.unsigned"
 
 

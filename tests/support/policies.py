@@ -54,4 +54,4 @@ def build_overlay(opa: Opa, folder: Path, rego: str = ORG) -> Bundle:
     source = write_overlay(folder, rego)
     key = folder.parent / "team.pem"
     bundle.new_key(key)
-    return bundle.build(opa, source, name="org", key=key, out=source / "org.tar.gz")
+    return bundle.build(opa, source, name="org", key=key, out=bundle.overlay_file(source))

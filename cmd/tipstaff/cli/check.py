@@ -43,6 +43,6 @@ def _overlay_findings(engine: Engine) -> list[Reason]:
             code="overlay.not_signed",
             message="the overlay's Rego differs from its signed bundle, and decisions use the bundle",
             rule="tipstaff.cli.check",
-            solution="run `tipstaff policy sign` and commit policy/org.tar.gz",
+            solution="run `tipstaff policy sign` and commit the bundle that it writes",
         )
     ]

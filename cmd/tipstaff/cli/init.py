@@ -9,14 +9,14 @@ import click
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.cli.policy import team_key
 from tipstaff.errors import ContractError
-from tipstaff.pdp.bundle import build, new_key, public_key
+from tipstaff.pdp.bundle import build, new_key, overlay_file, public_key
 from tipstaff.pdp.opa import ensure
 from tipstaff.project import LOCAL_FILE, TEAM_FILE, prepare, state_folder
 
 _STARTER = Path(__file__).parents[1] / "starter"
 _IGNORED = (".tipstaff/", LOCAL_FILE)
 _WORKFLOW = ".github/workflows/tipstaff.yml"
-_BUNDLE = "policy/org.tar.gz"
+_OVERLAY = "policy"
 
 
 @click.command()
@@ -40,7 +40,8 @@ def init(folder: Path, force: bool, as_json: bool) -> int:
             fix="run `git init` first, or name the repository's top folder",
         )
     files = _files()
-    present = [name for name in [TEAM_FILE, *files, _BUNDLE] if (root / name).exists()]
+    signed = overlay_file(root / _OVERLAY)
+    present = [name for name in [TEAM_FILE, *files, signed.name] if (root / name).exists()]
     if present and not force:
         raise ContractError(
             "init.exists",
@@ -55,8 +56,8 @@ def init(folder: Path, force: bool, as_json: bool) -> int:
     for name, content in files.items():
         _write(root / name, content)
     _write(root / TEAM_FILE, _team_file(public))
-    bundle = build(opa, root / "policy", name="org", key=key, out=root / _BUNDLE)
-    written = [TEAM_FILE, *files, _BUNDLE, *_ignore(root)]
+    bundle = build(opa, root / _OVERLAY, name="org", key=key, out=signed)
+    written = [TEAM_FILE, *files, signed.name, *_ignore(root)]
     if as_json:
         print_json({"root": str(root), "written": written, "overlay_revision": bundle.revision})
         return 0
@@ -68,8 +69,8 @@ def init(folder: Path, force: bool, as_json: bool) -> int:
 
 def _files() -> dict[str, str]:
     overlay = {
-        f"policy/{path.relative_to(_STARTER / 'policy')}": path.read_text(encoding="utf-8")
-        for path in sorted((_STARTER / "policy").rglob("*"))
+        f"{_OVERLAY}/{path.relative_to(_STARTER / _OVERLAY)}": path.read_text(encoding="utf-8")
+        for path in sorted((_STARTER / _OVERLAY).rglob("*"))
         if path.is_file()
     }
     workflow = (_STARTER / "workflows" / "tipstaff.yml").read_text(encoding="utf-8")

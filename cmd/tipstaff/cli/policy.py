@@ -14,7 +14,7 @@ from tipstaff.documents.base import Json
 from tipstaff.documents.text import visible
 from tipstaff.engine.policy import OVERLAY_FOLDER
 from tipstaff.errors import ContractError
-from tipstaff.pdp.bundle import Bundle
+from tipstaff.pdp.bundle import Bundle, overlay_file
 from tipstaff.pdp.bundle import build as build_bundle
 from tipstaff.pdp.opa import Opa, ensure
 from tipstaff.project import Project
@@ -87,7 +87,7 @@ def build(folder: Path | None, out: Path, key: Path | None, as_json: bool) -> in
 def sign(folder: Path | None, key: Path | None, as_json: bool) -> int:
     """Build the overlay and put its signed bundle beside it, where decisions look for it."""
     folder = folder or _overlay()
-    return _report(_build(folder, folder / f"{_root(folder)}.tar.gz", key), as_json)
+    return _report(_build(folder, overlay_file(folder.absolute()), key), as_json)
 
 
 def team_key(state: Path) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tipstaff.errors import DecisionError
-from tipstaff.pdp.bundle import Bundle, overlay, shipped
+from tipstaff.pdp.bundle import Bundle, overlay, overlay_file, shipped
 from tipstaff.pdp.client import Client
 from tipstaff.pdp.opa import ensure
 from tipstaff.project import Project, prepare
@@ -80,11 +80,11 @@ class Policy:
 
     def _overlay_bundle(self) -> Bundle | None:
         key = self.project.team_setting("policy", "public_key")
-        return overlay(ensure(self._say), self.overlay_folder(), key) if key else None
+        return overlay(self.overlay_folder(), key) if key else None
 
     def _overlay_state(self) -> tuple[int, int] | None:
         try:
-            state = (self.overlay_folder() / "org.tar.gz").stat()
+            state = overlay_file(self.overlay_folder()).stat()
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -27,6 +27,7 @@ __all__ = [
     "build",
     "new_key",
     "overlay",
+    "overlay_file",
     "overlay_is_current",
     "public_key",
     "shipped",
@@ -106,13 +107,21 @@ def _developed(opa: Opa, folder: Path, say: Callable[[str], None]) -> Bundle:
     return load(file, SHIPPED, public)
 
 
-def overlay(opa: Opa, folder: Path, public: str | None) -> Bundle | None:
-    """The team's signed bundle ``org.tar.gz`` in the folder; None where there is neither it nor any Rego.
+def overlay_file(folder: Path) -> Path:
+    """Where the signed bundle of an overlay lies: beside its folder, as ``policy.tar.gz`` beside ``policy``.
+
+    Inside, plain ``opa test policy/`` would load the bundle as well and find every rule twice.
+    """
+    return folder.with_name(f"{folder.name}.tar.gz")
+
+
+def overlay(folder: Path, public: str | None) -> Bundle | None:
+    """The team's signed bundle; None where there is neither it nor any Rego in the folder.
 
     Raises ``DecisionError``: ``bundle.unsigned`` where only the source lies there or no key is configured,
     ``bundle.signature`` where the file is not what the key signed.
     """
-    file = folder / f"{OVERLAY}.tar.gz"
+    file = overlay_file(folder)
     if file.exists() and public:
         return load(file, OVERLAY, public)
     if file.exists():
@@ -129,14 +138,14 @@ def overlay(opa: Opa, folder: Path, public: str | None) -> Bundle | None:
         "bundle.unsigned",
         "the overlay's Rego was never built and signed, so its rules would be absent",
         file=str(folder),
-        fix="build and sign the overlay (`tipstaff policy build`), or remove its Rego",
+        fix="run `tipstaff policy sign`, or remove the overlay's Rego",
     )
 
 
 def overlay_is_current(folder: Path) -> bool:
-    """Whether ``org.tar.gz`` was built from the source beside it. Says nothing about its signature."""
+    """Whether the bundle beside the folder was built from what is in it. Says nothing about its signature."""
     try:
-        files = archive.unpack((folder / f"{OVERLAY}.tar.gz").read_bytes())
+        files = archive.unpack(overlay_file(folder).read_bytes())
         manifest = json.loads(files[".manifest"])
         return bool(manifest["revision"] == source_revision(folder, OVERLAY))
     except (OSError, ValueError, KeyError, TypeError):

@@ -65,7 +65,7 @@ _same_revision(expected, active) if {
 # custom:
 #   code: bundle.missing
 #   message: "the team's bundle {it} is expected and not loaded"
-#   solution: run `tipstaff policy sign` and commit policy/org.tar.gz
+#   solution: run `tipstaff policy sign` and commit the bundle that it writes
 deny contains reasons.about(rego.metadata.chain(), "org") if {
 	_overlay_expected
 	not data.org.bundle.revision
