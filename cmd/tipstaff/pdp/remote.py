@@ -1,33 +1,37 @@
-"""A sidecar somewhere else: HTTP or HTTPS with a token, behind the same ``Transport`` as the socket.
-
-Plain HTTP is accepted only to the loopback interface, and only with a token.
-"""
+"""A sidecar somewhere else: HTTPS, or HTTP to the loopback interface, with a token, as one more ``Transport``."""
 
 from __future__ import annotations
 
-import http.client
 import os
+import re
+import socket
 import ssl
-import time
 from ipaddress import ip_address
+from socket import socket as Connection
 from urllib.parse import SplitResult, urlsplit
 
-from tipstaff.errors import ContractError, DecisionError
+from tipstaff.errors import ContractError
+from tipstaff.pdp.answer import remaining
+from tipstaff.pdp.transport import StreamTransport
 
-_LARGEST_ANSWER = 8 << 20
-_CHUNK = 1 << 16
+_PORTS = {"http": 80, "https": 443}
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 
 
-class RemoteTransport:
-    """One kept-alive connection to the OPA at a URL."""
+class RemoteTransport(StreamTransport):
+    """The transport to the OPA at a URL; plain HTTP is accepted only to loopback, and only with a token."""
+
+    nothing_yet = (BlockingIOError, ssl.SSLWantReadError)
 
     def __init__(self, url: str, *, token: str | None, ca: str | None) -> None:
-        self._url = _checked(url, token)
-        self._headers = {"Content-Type": "application/json"}
+        parts = _checked(url, token)
+        self._address = (parts.hostname or "", parts.port or _PORTS[parts.scheme])
+        self._prefix = parts.path.rstrip("/")
+        self._trust = _trust(ca) if parts.scheme == "https" else None
+        headers = {"Host": parts.netloc}
         if token:
-            self._headers["Authorization"] = f"Bearer {token}"
-        self._context = _trust(ca) if self._url.scheme == "https" else None
-        self._connection: http.client.HTTPConnection | None = None
+            headers["Authorization"] = f"Bearer {token}"
+        super().__init__(url, headers)
 
     @classmethod
     def from_environment(cls, url: str) -> RemoteTransport:
@@ -37,68 +41,42 @@ class RemoteTransport:
         )
 
     def post(self, path: str, body: bytes, deadline: float) -> tuple[int, bytes]:
-        """Send one question and read the whole answer before ``deadline`` (monotonic seconds)."""
+        """As every transport, below the URL's own path."""
+        return super().post(self._prefix + path, body, deadline)
+
+    def open(self, deadline: float) -> Connection:
+        """Connect, and over HTTPS check that the certificate is the host's and from the CA."""
+        connection = socket.create_connection(self._address, timeout=remaining(deadline))
         try:
-            connection = self._connect(deadline)
-            connection.request("POST", self._url.path.rstrip("/") + path, body, self._headers)
-            response = connection.getresponse()
-            return response.status, self._read(connection, response, deadline)
-        except TimeoutError as error:
-            self.close()
-            raise _late() from error
-        except (OSError, http.client.HTTPException) as error:
-            self.close()
-            raise DecisionError(
-                "engine.unavailable",
-                f"the engine at {self._url.hostname} did not answer: {error}",
-                fix="check TIPSTAFF_OPA_URL and that OPA runs there",
-            ) from error
-
-    def close(self) -> None:
-        """Drop the connection."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _connect(self, deadline: float) -> http.client.HTTPConnection:
-        left = _left(deadline)
-        if self._connection is None:
-            host, port = self._url.hostname or "", self._url.port
-            if self._context is not None:
-                self._connection = http.client.HTTPSConnection(
-                    host, port, timeout=left, context=self._context
-                )
-            else:
-                self._connection = http.client.HTTPConnection(host, port, timeout=left)
-        elif self._connection.sock is not None:
-            self._connection.sock.settimeout(left)
-        return self._connection
-
-    @staticmethod
-    def _read(
-        connection: http.client.HTTPConnection, response: http.client.HTTPResponse, deadline: float
-    ) -> bytes:
-        data = bytearray()
-        while True:
-            # A server that sends a byte now and then must not outlast the deadline.
-            if connection.sock is not None:
-                connection.sock.settimeout(_left(deadline))
-            chunk = response.read1(_CHUNK)
-            if not chunk and response.length:
-                raise http.client.IncompleteRead(bytes(data), response.length)
-            if not chunk:
-                return bytes(data)
-            data += chunk
-            if len(data) > _LARGEST_ANSWER:
-                raise http.client.HTTPException("the answer is too large")
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._trust is None:
+                return connection
+            connection.settimeout(remaining(deadline))
+            return self._trust.wrap_socket(connection, server_hostname=self._address[0])
+        except OSError:
+            connection.close()
+            raise
 
 
 def _checked(url: str, token: str | None) -> SplitResult:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+    try:
+        parts = urlsplit(url)
+        port_is_valid = parts.port != 0
+    except ValueError as error:
+        raise _unusable(str(error)) from error
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise _unusable("it has characters that no URL has")
+    if parts.scheme not in _PORTS or not parts.hostname or "@" in parts.netloc or not port_is_valid:
         raise _unusable("it is not an http or https URL without credentials in it")
     if parts.scheme == "http" and not (token and _is_loopback(parts.hostname)):
         raise _unusable("plain http is only for loopback, and only with TIPSTAFF_OPA_TOKEN")
+    if token and not _TOKEN.fullmatch(token):
+        raise ContractError(
+            "opa.token",
+            "it has characters that no bearer token has",
+            field="TIPSTAFF_OPA_TOKEN",
+            fix="give the token alone, without spaces or line ends",
+        )
     return parts
 
 
@@ -122,16 +100,3 @@ def _trust(ca: str | None) -> ssl.SSLContext:
 
 def _unusable(why: str) -> ContractError:
     return ContractError("opa.url", why, field="TIPSTAFF_OPA_URL", fix="use https://host[:port]")
-
-
-def _left(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise _late()
-    return left
-
-
-def _late() -> DecisionError:
-    return DecisionError(
-        "engine.timeout", "the engine did not answer in time", fix="see `tipstaff doctor`"
-    )

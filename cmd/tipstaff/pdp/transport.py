@@ -1,4 +1,4 @@
-"""One HTTP/1.1 exchange over a unix socket, inside a deadline that is ours.
+"""One HTTP/1.1 exchange over a socket, inside a deadline that is ours.
 
 Only what OPA's server sends is understood: one answer with a Content-Length or in plain chunks. Anything else is
 refused, and the connection with it. A connection is kept alive between exchanges; the deadline is absolute and covers
@@ -11,10 +11,12 @@ import os
 import struct
 import threading
 import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from socket import AF_UNIX, SO_PEERCRED, SOCK_STREAM, SOL_SOCKET
 from socket import socket as Connection
-from typing import NoReturn, Protocol
+from typing import ClassVar, NoReturn, Protocol
 
 from tipstaff.errors import DecisionError
 from tipstaff.pdp.answer import Reader, remaining
@@ -32,20 +34,25 @@ class Transport(Protocol):
         """Let go of the connection."""
 
 
-class UnixTransport:
-    """A kept-alive connection to a socket of this user; safe for threads and across ``fork``.
+class StreamTransport(ABC):
+    """A kept-alive connection to one server; safe for threads and across ``fork``.
 
-    The peer must be a process of this user. ``used`` is a file whose time is set now and then while the
-    transport is in use, so that an idle sidecar can be told from a busy one.
+    ``where`` names the server in errors; ``headers`` are sent with every question.
     """
 
-    def __init__(self, socket: Path, *, used: Path | None = None) -> None:
-        self._path = socket
-        self._used = used
-        self._noted = time.monotonic()
+    # What a connection raises when it is asked for a byte that has not come.
+    nothing_yet: ClassVar[tuple[type[OSError], ...]] = (BlockingIOError,)
+
+    def __init__(self, where: str, headers: Mapping[str, str]) -> None:
+        self._where = where
+        self._headers = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         self._lock = threading.Lock()
         self._socket: Connection | None = None
         self._owner = 0
+
+    @abstractmethod
+    def open(self, deadline: float) -> Connection:
+        """A new connection; raises ``OSError``, ``TimeoutError`` or ``DecisionError``."""
 
     def post(self, path: str, body: bytes, deadline: float) -> tuple[int, bytes]:
         """One exchange; sent again once, only if a kept-alive connection had closed before any byte came back."""
@@ -54,8 +61,7 @@ class UnixTransport:
         try:
             if self._owner != os.getpid():
                 self._drop()
-            self._note_use()
-            request = _request(path, body)
+            request = self._request(path, body)
             if self._socket is not None:
                 try:
                     return self._exchange(request, deadline, is_kept=True)
@@ -65,7 +71,7 @@ class UnixTransport:
             try:
                 return self._exchange(request, deadline)
             except _Stale as error:
-                raise _gone(self._path, "the connection closed without an answer") from error
+                raise _gone(self._where, "the connection closed without an answer") from error
         finally:
             self._lock.release()
 
@@ -79,31 +85,19 @@ class UnixTransport:
             self._socket.close()
             self._socket = None
 
-    def _note_use(self) -> None:
-        now = time.monotonic()
-        if self._used is not None and now - self._noted > _USE_NOTED_EVERY_S:
-            self._noted = now
-            try:
-                os.utime(self._used)
-            except OSError:
-                return  # the sidecar is gone; the exchange says so
-
     def _connect(self, deadline: float) -> None:
-        connection = Connection(AF_UNIX, SOCK_STREAM)
         try:
-            connection.settimeout(remaining(deadline))
-            _dial(connection, self._path)
-            _check_peer(connection, self._path)
+            self._socket, self._owner = self.open(deadline), os.getpid()
         except TimeoutError:
-            connection.close()
             _late()
         except OSError as error:
-            connection.close()
-            raise _gone(self._path, error.strerror or str(error)) from error
-        except DecisionError:
-            connection.close()
-            raise
-        self._socket, self._owner = connection, os.getpid()
+            raise _gone(self._where, error.strerror or str(error)) from error
+
+    def _request(self, path: str, body: bytes) -> bytes:
+        return (
+            f"POST {path} HTTP/1.1\r\n{self._headers}Content-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        ).encode("ascii") + body
 
     def _exchange(
         self, request: bytes, deadline: float, *, is_kept: bool = False
@@ -115,7 +109,7 @@ class UnixTransport:
         is_reusable = False
         try:
             if is_kept:
-                _check_quiet(connection)
+                _check_quiet(connection, self.nothing_yet)
             connection.settimeout(remaining(deadline))
             connection.sendall(request)
             status, body, is_reusable = reader.answer()
@@ -124,26 +118,59 @@ class UnixTransport:
         except OSError as error:
             if not reader.has_begun:
                 raise _Stale from error
-            raise _gone(self._path, error.strerror or str(error)) from error
+            raise _gone(self._where, error.strerror or str(error)) from error
         except EOFError as error:
             if not reader.has_begun:
                 raise _Stale from error
-            raise _gone(self._path, "the answer was cut short") from error
+            raise _gone(self._where, "the answer was cut short") from error
         finally:
             if not is_reusable:
                 self._drop()
         return status, body
 
 
+class UnixTransport(StreamTransport):
+    """The transport to a socket of this user; the peer must be a process of this user.
+
+    ``used`` is a file whose time is set now and then while the transport is in use, so that an idle sidecar can be
+    told from a busy one.
+    """
+
+    def __init__(self, socket: Path, *, used: Path | None = None) -> None:
+        super().__init__(str(socket), {"Host": "opa"})
+        self._path = socket
+        self._used = used
+        self._noted = time.monotonic()
+
+    def post(self, path: str, body: bytes, deadline: float) -> tuple[int, bytes]:
+        """As every transport, and the use is noted."""
+        self._note_use()
+        return super().post(path, body, deadline)
+
+    def open(self, deadline: float) -> Connection:
+        """Connect and look who answers."""
+        connection = Connection(AF_UNIX, SOCK_STREAM)
+        try:
+            connection.settimeout(remaining(deadline))
+            _dial(connection, self._path)
+            _check_peer(connection, self._path)
+        except (OSError, DecisionError):
+            connection.close()
+            raise
+        return connection
+
+    def _note_use(self) -> None:
+        now = time.monotonic()
+        if self._used is not None and now - self._noted > _USE_NOTED_EVERY_S:
+            self._noted = now
+            try:
+                os.utime(self._used)
+            except OSError:
+                return  # the sidecar is gone; the exchange says so
+
+
 class _Stale(Exception):
     """The connection closed before a byte of the answer came."""
-
-
-def _request(path: str, body: bytes) -> bytes:
-    return (
-        f"POST {path} HTTP/1.1\r\nHost: opa\r\nContent-Type: application/json\r\n"
-        f"Content-Length: {len(body)}\r\n\r\n"
-    ).encode("ascii") + body
 
 
 def _dial(connection: Connection, path: Path) -> None:
@@ -159,15 +186,15 @@ def _check_peer(connection: Connection, path: Path) -> None:
     credentials = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)
     _, uid, _ = struct.unpack("3i", credentials)
     if uid != os.geteuid():
-        raise _gone(path, f"uid {uid} answers on the socket, not us")
+        raise _gone(str(path), f"uid {uid} answers on the socket, not us")
 
 
-def _check_quiet(connection: Connection) -> None:
+def _check_quiet(connection: Connection, nothing_yet: tuple[type[OSError], ...]) -> None:
     """Nothing may have come since the last answer: it would be taken for the answer to the next question."""
     connection.setblocking(False)
     try:
         connection.recv(1)
-    except BlockingIOError:
+    except nothing_yet:
         return
     raise _Stale
 
@@ -180,10 +207,10 @@ def _late() -> NoReturn:
     ) from None
 
 
-def _gone(path: Path, why: str) -> DecisionError:
+def _gone(where: str, why: str) -> DecisionError:
     return DecisionError(
         "engine.unavailable",
         f"the engine can't be reached: {why}",
-        file=str(path),
+        file=where,
         fix="try again (the sidecar starts by itself), or run `tipstaff doctor`",
     )
