@@ -61,9 +61,24 @@ def _yaml(base: bytes, new: bytes) -> bool:
 def _differs_beyond_new_keys(before: Any, after: Any) -> bool:
     from deepdiff import DeepDiff
 
-    # DeepDiff passes over keys that start with two underscores unless it is told not to.
-    found = DeepDiff(before, after, ignore_private_variables=False, verbose_level=0)
+    # Without a threshold of 0 two mappings with few keys in common are reported as one changed value.
+    found = DeepDiff(_tree(before), _tree(after), threshold_to_diff_deeper=0, verbose_level=1)
     return any(kind != "dictionary_item_added" for kind in found)
+
+
+def _tree(value: Any) -> Any:
+    """Mappings of text only: DeepDiff holds ``[0]`` and ``[False]`` for equal, and skips keys such as ``__x``."""
+    if isinstance(value, dict):
+        return {_text(key): _tree(item) for key, item in value.items()}
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(sorted(f'{_text(key)}: {_text(item)}' for key, item in value.items()))}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    return f"{type(value).__name__} {value!r}"
 
 
 def _load_yaml(data: bytes) -> Any:

@@ -44,13 +44,13 @@ class Headers:
     plain: int = 0
 
     def strips(self) -> tuple[int, ...]:
-        """How many leading folders to cut, in the order to try."""
-        if any(name.startswith((b"a/", b"b/")) for name in self.prefixed):
-            return (1,)
-        if not self.pairs:
-            return (1, 0)
+        """How many leading folders to cut; of two, both must agree if both apply."""
         renames = {b" ".join(pair) for pair in zip(self.exact[::2], self.exact[1::2], strict=False)}
         bare = all(pair in renames or _halves(pair, 0) for pair in self.pairs)
+        if any(name.startswith((b"a/", b"b/")) for name in self.prefixed):
+            return (1, 0) if bare and self.pairs else (1,)
+        if not self.pairs:
+            return (1, 0)
         return (0,) if bare else (1,)
 
     def covered(self, strip: int) -> frozenset[bytes]:
