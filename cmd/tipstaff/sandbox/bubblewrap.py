@@ -27,6 +27,7 @@ from tipstaff.project import timestamp
 from tipstaff.sandbox import identity, layout, prober
 from tipstaff.sandbox.backend import SCRATCH, Probe, RunSpec
 from tipstaff.sandbox.collection import collect
+from tipstaff.sandbox.folder import temporary_folder
 from tipstaff.sandbox.launch import Start, dropped, held_back, setup_failure
 from tipstaff.sandbox.process import KILLED_EXIT_CODE, TIMEOUT_EXIT_CODE, Ended, supervise
 
@@ -146,7 +147,8 @@ class BubblewrapBackend:
         def work() -> _Finished:
             home = _home(self._program)
             wanted = (spec.workdir, *layout.visible(spec), home)
-            with identity.staged(wanted) as sources:
+            hidden = [path for path in wanted if not identity.has_reached(path)]
+            with temporary_folder() as folder, identity.staged(hidden, folder) as sources:
                 program = sources.get(home, home) / self._program.relative_to(home)
                 return self._start(Start(spec, program, sources, cancelled.is_set))
 

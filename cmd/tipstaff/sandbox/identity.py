@@ -11,8 +11,7 @@ import ctypes
 import os
 import platform
 import stat
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,9 +22,9 @@ _CLONE_NEWNS = 0x00020000
 _MS_BIND = 0x1000
 _MS_REC = 0x4000
 _MS_SLAVE = 0x80000
+_MNT_DETACH = 2
 # setresuid and setresgid
 _CALLS = {"x86_64": (117, 119), "aarch64": (147, 149), "riscv64": (147, 149)}
-_FOLDERS = ("/tmp", "/var/tmp")  # noqa: S108 (only as parents of folders of random name)
 
 
 def is_real_root() -> bool:
@@ -49,28 +48,6 @@ def has_reached(path: Path) -> bool:
         return False
 
 
-@contextmanager
-def temporary_folder(prefix: str) -> Iterator[Path]:
-    """A folder that is gone afterwards; for real root, one that uid 65534 can pass but not list."""
-    if not is_real_root():
-        with tempfile.TemporaryDirectory(prefix=prefix) as name:
-            yield Path(name).resolve()
-        return
-
-    places = (tempfile.gettempdir(), *_FOLDERS)
-    parent = next((place for place in places if has_reached(Path(place))), None)
-    if parent is None:
-        raise SandboxError(
-            "sandbox.no_folder",
-            f"uid {NOBODY} can reach none of {', '.join(places)}",
-            fix="set TMPDIR to a folder that everyone may enter, or run as an ordinary user",
-        )
-    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as name:
-        folder = Path(name).resolve()
-        folder.chmod(0o711)
-        yield folder
-
-
 def hand_over(folder: Path) -> None:
     """Make a private folder and all in it uid 65534's, for nobody else to enter."""
     for _, folders, files, descriptor in os.fwalk(folder):
@@ -81,25 +58,21 @@ def hand_over(folder: Path) -> None:
 
 
 @contextmanager
-def staged(paths: Iterable[Path]) -> Iterator[Mapping[Path, Path]]:
-    """Where uid 65534 finds each path that it could not reach, during the context.
+def staged(hidden: Sequence[Path], folder: Path) -> Iterator[Mapping[Path, Path]]:
+    """Where below ``folder`` uid 65534 finds each hidden path, during the context.
 
     Moves the calling thread into a mount namespace of its own, for good: call it in a thread made for it.
     """
-    hidden = [path for path in paths if not has_reached(path)]
-    if not hidden:
-        yield {}
-        return
-    with temporary_folder("tipstaff-stage-") as folder:
+    if hidden:
         _enter_namespace(hidden)
-        found: dict[Path, Path] = {}
+    found: dict[Path, Path] = {}
+    try:
         for number, path in enumerate(hidden):
             found[path] = _bind(path, folder / str(number))
-        try:
-            yield found
-        finally:
-            for place in found.values():
-                _libc().umount2(os.fsencode(place), 2)
+        yield found
+    finally:
+        for place in found.values():
+            _libc().umount2(os.fsencode(place), _MNT_DETACH)
 
 
 @contextmanager
@@ -140,7 +113,7 @@ def _call(number: int, real: int) -> None:
         )
 
 
-def _enter_namespace(hidden: list[Path]) -> None:
+def _enter_namespace(hidden: Sequence[Path]) -> None:
     libc = _libc()
     entered = libc.unshare(_CLONE_NEWNS) == 0
     if not entered or libc.mount(b"none", b"/", None, _MS_REC | _MS_SLAVE, None) != 0:

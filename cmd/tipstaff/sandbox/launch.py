@@ -100,23 +100,21 @@ def held_back(start: Start) -> Iterator[Running]:
 
     Raises ``SandboxError`` if its set-up fails at once.
     """
-    status_end, status_theirs = os.pipe()
     gate_theirs, gate = os.pipe()
     deadline = time.monotonic() + _SETUP_S
     with ExitStack() as stack:
-        status = Status(status_end)
+        status = Status()
         stack.callback(status.close)
         opened = stack.enter_context(open(gate, "wb", buffering=0))
         try:
-            process = _spawn(start, status_theirs, gate_theirs)
+            process = _spawn(start, status.descriptor, gate_theirs)
         finally:
-            os.close(status_theirs)
             os.close(gate_theirs)
         for stream in (process.stdout, process.stderr):
             stack.callback(stream.close)  # type: ignore[union-attr]
         supervised = Supervised(process, process.pid, process.kill)
         stack.callback(end, supervised)
-        pidfd = _first_process(status, deadline)
+        pidfd = _first_process(status, process, deadline)
         if pidfd is None:
             raise Running(supervised, status, opened, deadline).failure()
         stack.callback(os.close, pidfd)
@@ -130,8 +128,8 @@ def held_back(start: Start) -> Iterator[Running]:
         yield Running(supervised, status, opened, deadline)
 
 
-def _first_process(status: Status, deadline: float) -> int | None:
-    child = status.read_child(deadline)
+def _first_process(status: Status, process: subprocess.Popen[bytes], deadline: float) -> int | None:
+    child = status.read_child(deadline, lambda: process.poll() is not None)
     try:
         return None if child is None else os.pidfd_open(child)
     except ProcessLookupError:

@@ -20,7 +20,7 @@ from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError, SandboxError
 from tipstaff.sandbox import layout
 from tipstaff.sandbox.backend import PROTECTIONS, RunSpec
-from tipstaff.sandbox.identity import temporary_folder
+from tipstaff.sandbox.folder import temporary_folder
 from tipstaff.sandbox.process import Ended
 from tipstaff.sandbox.toolchain import own_python
 
@@ -65,7 +65,7 @@ def homes() -> tuple[Path, ...]:
 def observe(profile: SandboxProfile, run: Callable[[RunSpec], tuple[int, Ended]]) -> Observation:
     """Probe through ``run``; raises ``SandboxError`` if the probe did not run to its end."""
     with ExitStack() as stack:
-        folder = stack.enter_context(temporary_folder("tipstaff-probe-"))
+        folder = stack.enter_context(temporary_folder())
         work, outside = _prepare(folder)
         loopback = stack.enter_context(_listener(socket.AF_INET, ("127.0.0.1", 0)))
         name = f"tipstaff-probe-{secrets.token_hex(8)}"

@@ -1,62 +1,53 @@
 """What bubblewrap says on ``--json-status-fd``: the first process inside, and how the command ended.
 
-Only a command that really started has an exit code there; a failed set-up has none.
+Only a command that really started has an exit code there; a failed set-up has none. It is written to memory, not
+to a pipe: bubblewrap would die of a pipe without a reader before it lets its own child go on.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import select
 import time
+from collections.abc import Callable
 
 _MAX_BYTES = 1 << 16
+_POLL_S = 0.0005
 
 
 class Status:
-    """The reading end of the status pipe; owns the descriptor."""
+    """The memory that bubblewrap writes to; owns the descriptor."""
 
-    def __init__(self, descriptor: int) -> None:
-        os.set_blocking(descriptor, False)
-        self._descriptor = descriptor
-        self._text = b""
+    def __init__(self) -> None:
+        self.descriptor = os.memfd_create("tipstaff-status")
         self.child = 0
 
-    def read_child(self, deadline: float) -> int | None:
+    def read_child(self, deadline: float, has_ended: Callable[[], bool]) -> int | None:
         """The host's process id of the first process inside; None if none was reported in time.
 
         ``deadline`` is a moment of the monotonic clock, in seconds.
         """
         while time.monotonic() < deadline:
-            remaining = max(0.0, deadline - time.monotonic())
-            if select.select([self._descriptor], [], [], remaining)[0] and not self._more():
-                break
+            over = has_ended()
             child = self._value("child-pid")
             if child is not None:
                 self.child = child
                 return child
+            if over:
+                break
+            time.sleep(_POLL_S)
         return None
 
     def exit_code(self) -> int | None:
         """The command's exit code, or None if the command never started. Call it after the end."""
-        while self._more():
-            continue
         return self._value("exit-code")
 
     def close(self) -> None:
-        """Close the pipe."""
-        os.close(self._descriptor)
-
-    def _more(self) -> bool:
-        try:
-            chunk = os.read(self._descriptor, 4096)
-        except BlockingIOError:
-            return False
-        self._text += chunk
-        return bool(chunk) and len(self._text) < _MAX_BYTES
+        """Let the memory go."""
+        os.close(self.descriptor)
 
     def _value(self, name: str) -> int | None:
-        for line in self._text.splitlines():
+        for line in os.pread(self.descriptor, _MAX_BYTES, 0).splitlines():
             try:
                 value = json.loads(line)
             except ValueError:
