@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from support.github_scene import Scene, git, refused
@@ -112,3 +116,22 @@ def test_an_address_on_the_host_is_its_owner_and_name(url: str) -> None:
 )
 def test_any_other_address_is_none(url: str) -> None:
     assert slug_of(url, "github.com") is None
+
+
+def test_git_answers_the_server_with_the_token_and_no_one_else(tmp_path: Path) -> None:
+    server = Server("https://github.com", "https://api.github.com", "a-token")
+    environment = {**os.environ, **server.git_credentials(), "GIT_TERMINAL_PROMPT": "0"}
+
+    def ask(host: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["git", "credential", "fill"],
+            input=f"protocol=https\nhost={host}\n\n",
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert "username=x-access-token\npassword=a-token" in ask("github.com").stdout
+    assert "a-token" not in ask("elsewhere.example").stdout

@@ -53,7 +53,12 @@ class GitHubForge:
                     return _address(found)
                 pushed = _is_pushed(remote, pull_request)
             if not pushed:
-                self.repository.push(self.remote, pull_request.commit, pull_request.branch)
+                self.repository.push(
+                    self.remote,
+                    pull_request.commit,
+                    pull_request.branch,
+                    environment=self.server.git_credentials(),
+                )
             with self._speaking(act):
                 return _address(_create(remote, pull_request))
 

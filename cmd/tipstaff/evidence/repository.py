@@ -209,10 +209,16 @@ class Repository:
         answer = self._ask("remote", "get-url", "--push", name)
         return None if answer.status else os.fsdecode(answer.out[:-1])
 
-    def push(self, remote: str, commit: str, branch: str) -> None:
-        """Push a commit as a branch that the remote must not have yet; raises ``EvidenceError``."""
+    def push(
+        self, remote: str, commit: str, branch: str, *, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Push a commit as a branch that the remote must not have yet; raises ``EvidenceError``.
+
+        ``environment`` are variables for this one call, such as credentials for the remote.
+        """
         reference = f"refs/heads/{branch}"
         variables = {key: os.environ[key] for key in _PUSH_VARIABLES if key in os.environ}
+        variables |= environment or {}
         call = git.Call(self.root, environment=self._here(variables), timeout_s=_PUSH_TIMEOUT_S)
         options = ("push", "--quiet", "--no-verify", f"--force-with-lease={reference}:")
         answer = git.run((*options, "--", remote, f"{commit}:{reference}"), call)
