@@ -68,13 +68,11 @@ _sound("approval", approval) if {
 	shapes.is_text(approval.decided_by.id)
 	shapes.is_timestamp(approval.decided_at)
 	shapes.is_timestamp(approval.expires_at)
-	shapes.is_count(approval.confirmations)
+	shapes.are_counts([approval.confirmations])
 }
 
 _sound("tests", tests) if {
-	shapes.is_count(tests.passed)
-	shapes.is_count(tests.failed)
-	shapes.is_count(tests.skipped)
+	shapes.are_counts([tests.passed, tests.failed, tests.skipped])
 	shapes.is_sha256(tests.diff_sha256)
 }
 

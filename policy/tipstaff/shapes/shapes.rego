@@ -16,11 +16,16 @@ is_text(value) if {
 }
 
 # METADATA
-# title: A count
-# description: A whole number from zero, written with digits only; 12.0 and 1e2 count nothing.
-is_count(value) if {
-	is_number(value)
-	regex.match(_patterns.count, json.marshal(value))
+# title: A list of counts
+# description: |
+#   Whole numbers from zero, written with digits only; 12.0 and 1e1 count nothing. All that a document counts is asked
+#   about at once: OPA remembers what a function answered, and to it 12 and 12.0 are the same argument.
+are_counts(value) if {
+	is_array(value)
+	every number in value {
+		is_number(number)
+		regex.match(_patterns.count, json.marshal(number))
+	}
 }
 
 # METADATA
