@@ -66,7 +66,7 @@ _any_matches(patterns, path) if {
 # description: |
 #   `*` stays inside a folder, `**` does not, and a `**/` at the start or after a slash may stand for nothing.
 matches(pattern, path) if {
-	everywhere := replace(concat("", ["/", pattern]), "/**/", "/{**/,}")
+	everywhere := regex.replace(concat("", ["/", pattern]), `/(\*\*/)+`, "/{**/,}")
 	glob.match(substring(everywhere, 1, -1), ["/"], path)
 }
 
