@@ -1,0 +1,186 @@
+package tipstaff.evidence_test
+
+import data.tipstaff.evidence
+import data.tipstaff.testing
+
+_lacks(facts) := codes if {
+	codes := testing.codes(evidence.shortfalls) with input as testing.change_with(facts)
+}
+
+_additive(facts) := answer if {
+	files := [object.union(testing.file("a.py"), facts)]
+	answer := evidence.purely_additive with input as testing.change_with({"/resource/files": files})
+}
+
+_additions := {"status": "modified", "additions_only": true, "touches_existing_definition": false, "mode_changed": false}
+
+# METADATA
+# custom:
+#   req: [T-06]
+test_complete_evidence_is_low_risk if {
+	_lacks({}) == set()
+	evidence.low_risk with input as testing.change
+}
+
+test_any_shortfall_is_not_low_risk if {
+	not evidence.low_risk with input as testing.change_with({"/evidence/tests/failed": 1})
+}
+
+# METADATA
+# custom:
+#   req: [T-07]
+test_tests_that_did_not_run_are_none if {
+	every tests in [
+		null,
+		{},
+		{"passed": 0, "failed": 0, "skipped": 0, "diff_sha256": testing.digest("d")},
+		{"passed": 0, "failed": 0, "skipped": 9, "diff_sha256": testing.digest("d")},
+		{"skipped": 9, "diff_sha256": testing.digest("d")},
+	] {
+		_lacks({"/evidence/tests": tests}) == {"tests.none"}
+	}
+	testing.assert_codes(evidence.shortfalls, {"tests.none"}) with input as testing.without(testing.change, ["/evidence"])
+}
+
+# METADATA
+# custom:
+#   req: [T-06]
+test_any_failed_test_is_a_shortfall if {
+	_lacks({"/evidence/tests/passed": 11, "/evidence/tests/failed": 1}) == {"tests.failed"}
+	_lacks({"/evidence/tests/passed": 0, "/evidence/tests/failed": 1}) == {"tests.failed"}
+	_lacks({"/evidence/tests/skipped": 3}) == set()
+}
+
+# METADATA
+# custom:
+#   req: [T-07]
+test_tests_of_another_diff_are_stale if {
+	every digest in [testing.digest("e"), "", null, upper(testing.digest("d"))] {
+		_lacks({"/evidence/tests/diff_sha256": digest}) == {"tests.stale"}
+		_lacks({"/evidence/tests/passed": 0, "/evidence/tests/failed": 1, "/evidence/tests/diff_sha256": digest}) == {
+			"tests.stale",
+			"tests.failed",
+		}
+	}
+	stale := testing.without(testing.change, ["/evidence/tests/diff_sha256"])
+	testing.assert_codes(evidence.shortfalls, {"tests.stale"}) with input as stale
+}
+
+test_run_that_is_not_isolated_is_a_shortfall if {
+	every facts in [
+		{"/evidence/sandbox/isolated": false},
+		{"/evidence/sandbox/isolated": "true"},
+		{"/evidence/sandbox/isolated": null},
+		{"/evidence/sandbox/profile": "dev"},
+		{"/evidence/sandbox/profile": "Strict"},
+		{"/context/config/team/sandbox": {"profile": "dev"}},
+	] {
+		_lacks(facts) == {"sandbox.unisolated"}
+	}
+}
+
+test_run_without_a_sandbox_is_a_shortfall if {
+	everything := {"sandbox.unisolated", "sandbox.minimum", "sandbox.not_held:network", "sandbox.not_held:write"}
+	every sandbox in [null, {}, [], "bubblewrap", true] {
+		_lacks({"/evidence/sandbox": sandbox}) == everything
+	}
+	without := testing.without(testing.change, ["/evidence/sandbox"])
+	testing.assert_codes(evidence.shortfalls, everything) with input as without
+	_lacks({"/evidence/sandbox": null, "/evidence/tests": null}) == {"tests.none"}
+}
+
+# METADATA
+# custom:
+#   req: [T-11]
+test_backend_weaker_than_asked_is_a_shortfall if {
+	every case in [
+		["nsjail", {}, {}, set()],
+		["bubblewrap", {"sandbox": {"minimum_backend": "bubblewrap"}}, {}, set()],
+		["nsjail", {"sandbox": {"minimum_backend": "bubblewrap"}}, {}, {"sandbox.minimum"}],
+		["bubblewrap", {}, {"sandbox": {"minimum_backend": "gvisor"}}, {"sandbox.minimum"}],
+		["firecracker", {}, {"sandbox": {"minimum_backend": "gvisor"}}, set()],
+	] {
+		[backend, team, local, codes] := case
+		document := testing.with_facts(testing.change_under(team, local), {"/evidence/sandbox/backend": backend})
+		testing.assert_codes(evidence.shortfalls, codes) with input as document
+	}
+}
+
+test_backend_that_nobody_knows_is_a_shortfall if {
+	every backend in ["none", "docker", "Bubblewrap", "", null, true, 9, [], {}, ["firecracker"]] {
+		_lacks({"/evidence/sandbox/backend": backend}) == {"sandbox.minimum"}
+	}
+	document := testing.without(testing.change, ["/evidence/sandbox/backend"])
+	testing.assert_codes(evidence.shortfalls, {"sandbox.minimum"}) with input as document
+	messages := {reason.message | some reason in evidence.shortfalls} with input as document
+	messages == {"the tests ran on no backend, which is weaker than the configured minimum"}
+}
+
+test_protection_that_did_not_hold_is_a_shortfall if {
+	every case in [
+		[["network", "write", "more"], set()],
+		[["network"], {"sandbox.not_held:write"}],
+		[["write"], {"sandbox.not_held:network"}],
+		[[], {"sandbox.not_held:network", "sandbox.not_held:write"}],
+		[null, {"sandbox.not_held:network", "sandbox.not_held:write"}],
+		["network write", {"sandbox.not_held:network", "sandbox.not_held:write"}],
+	] {
+		[held, codes] := case
+		_lacks({"/evidence/sandbox/held": held}) == codes
+	}
+}
+
+test_code_that_wants_a_look_is_a_shortfall if {
+	every name in ["dynamic_code", "file_deletion", "process_execution", "unreadable_code"] {
+		_lacks({"/action/found_capabilities": ["other", name]}) == {concat(":", ["capability.caution", name])}
+	}
+	_lacks({"/action/found_capabilities": ["other"]}) == set()
+}
+
+# METADATA
+# custom:
+#   req: [T-06]
+test_change_that_does_more_than_add_is_a_shortfall if {
+	_lacks({"/resource/files/0/status": "deleted"}) == {"change.not_additive"}
+}
+
+test_new_file_is_additive_in_a_known_language if {
+	_additive({})
+	every language in [null, 5, false, []] {
+		not _additive({"language": language})
+	}
+}
+
+test_additions_are_additive_if_nothing_is_touched if {
+	_additive(_additions)
+	_additive(object.union(_additions, {"language": null}))
+	every facts in [
+		{"additions_only": false},
+		{"additions_only": null},
+		{"additions_only": "true"},
+		{"mode_changed": true},
+		{"mode_changed": null},
+		{"touches_existing_definition": true},
+		{"touches_existing_definition": null},
+		{"status": "type_changed"},
+		{"status": "renamed"},
+		{"status": "copied"},
+		{"status": "deleted"},
+		{"status": "Modified"},
+		{"status": null},
+	] {
+		not _additive(object.union(_additions, facts))
+	}
+}
+
+test_change_without_files_is_not_additive if {
+	every files in [[], null, {}, "", 5] {
+		not evidence.purely_additive with input as testing.change_with({"/resource/files": files})
+	}
+	not evidence.purely_additive with input as {}
+}
+
+test_one_file_that_changes_is_enough_not_to_be_additive if {
+	files := [testing.file("a"), object.union(testing.file("b"), {"status": "deleted"}), testing.file("c")]
+	not evidence.purely_additive with input as testing.change_with({"/resource/files": files})
+}
