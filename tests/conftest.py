@@ -17,6 +17,7 @@ import pytest
 
 from support.command_line import Result, run
 from support.repositories import commit, make_repository
+from support.workshop import Workshop
 from tipstaff import project as projects
 from tipstaff.pdp import opa as programs
 from tipstaff.pdp import sidecar
@@ -105,6 +106,24 @@ def project(tmp_path: Path, _initialised: Path) -> Path:
     root = tmp_path / "repository"
     shutil.copytree(_initialised, root, symlinks=True)
     return root
+
+
+@pytest.fixture(scope="session")
+def sidecar_home(shared: Shared) -> Iterator[Path]:
+    """The state folder of the sidecar that workshops share."""
+    home = shared.homes / "sidecars"
+    yield home
+    sidecar.stop(home)
+
+
+@pytest.fixture
+def workshop(project: Path, sidecar_home: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
+    """A repository that ``tipstaff init`` has set up; in this process it joins one sidecar with all others."""
+    join = sidecar.join
+    monkeypatch.setattr(
+        sidecar, "join", lambda _state, *how, **more: join(sidecar_home, *how, **more)
+    )
+    return Workshop(project)
 
 
 @pytest.fixture

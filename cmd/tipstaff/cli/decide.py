@@ -9,6 +9,7 @@ import click
 
 from tipstaff.cli.output import exit_code, json_option, print_json, print_verdict, say
 from tipstaff.documents import strict_json
+from tipstaff.documents.input import parse_input
 from tipstaff.engine import Engine
 
 
@@ -27,11 +28,14 @@ def decide(document: str, replay: bool, as_json: bool) -> int:
     decision could be made. contracts/ has the schemas and examples.
     """
     if document == "-":
-        value = strict_json.loads(sys.stdin.buffer.read(), file="standard input")
+        file = "standard input"
+        value = strict_json.loads(sys.stdin.buffer.read(), file=file)
     else:
-        value = strict_json.load(Path(document))
+        file = document
+        value = strict_json.load(Path(file))
+    given = parse_input(value, file=file)
     with Engine.open(say=say) as engine:
-        verdict = engine.evaluate([value], replay=True)[0] if replay else engine.decide(value)
+        verdict = engine.evaluate([given], replay=True)[0] if replay else engine.decide(given)
     if as_json:
         print_json(verdict.model_dump(by_alias=True))
     else:

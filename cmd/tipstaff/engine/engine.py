@@ -236,7 +236,9 @@ def witness_folder() -> Path:
 
 
 def _parsed(document: Mapping[str, Any] | InputDocument) -> InputDocument:
-    return parse_input(dict(document)) if isinstance(document, Mapping) else document
+    if isinstance(document, InputDocument):
+        return document
+    return parse_input(dict(document) if isinstance(document, Mapping) else document)
 
 
 def _denied(code: str, message: str) -> ActionDenied:
