@@ -20,7 +20,7 @@ deny contains reasons.on(rego.metadata.chain(), input.action.type) if not _acts[
 
 # METADATA
 # title: Not for this kind of actor
-# description: The act is reserved, usually to a person.
+# description: The act is reserved, usually to a person. An actor of no kind at all is a fact that the guard misses.
 # custom:
 #   code: control.human_only
 #   message: "only a person may {it}"
@@ -28,6 +28,7 @@ deny contains reasons.on(rego.metadata.chain(), input.action.type) if not _acts[
 #   controls: [OWASP-LLM06:2025, OWASP-ASI03]
 deny contains reasons.on(rego.metadata.chain(), input.action.type) if {
 	_acts[input.action.type]
+	not is_null(object.get(input, ["context", "actor", "type"], null))
 	not _may
 }
 
