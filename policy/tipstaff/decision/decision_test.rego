@@ -218,6 +218,15 @@ test_tier_decides_what_green_tests_are_worth if {
 	}
 }
 
+# METADATA
+# custom:
+#   req: [T-03]
+test_unknown_class_is_refused_and_has_no_tier if {
+	verdict := _verdict(_under("heal_foo", null))
+	testing.assert_verdict(verdict, "deny", "class.unknown")
+	[verdict.facts.tier, verdict.obligations] == [null, []]
+}
+
 test_reading_class_is_allowed_and_opens_nothing if {
 	verdict := _verdict(testing.with_facts(_under("audit", null), {"/resource/files": []}))
 	testing.assert_verdict(verdict, "allow", "tier.auto")

@@ -1,5 +1,6 @@
 package tipstaff.decision_test
 
+import data.tipstaff.decision
 import data.tipstaff.testing
 
 _ranks := {"allow": 0, "require_approval": 1, "escalate": 2, "deny": 3}
@@ -30,51 +31,78 @@ _corpus := [
 	testing.with_facts(testing.control, {"/action/type": null}),
 ]
 
+_effect(document) := effect if {
+	effect := decision.effect with input as document with data.tipstaff.bundle as testing.bundle
+}
+
+_is_no_looser_beside(document, rules) if {
+	effect := decision.effect with input as document
+		with data.tipstaff.bundle as testing.bundle
+		with data.org as {"freeze": rules}
+	_ranks[effect] >= _ranks[_effect(document)]
+}
+
+_is_no_looser_under(document, local) if {
+	effect := _effect(testing.with_facts(document, {
+		"/context/config/local": local,
+		"/context/config/local_sha256": testing.digest("e"),
+	}))
+	_ranks[effect] >= _ranks[_effect(document)]
+}
+
+test_corpus_is_of_every_effect if {
+	{_effect(document) | some document in _corpus} == object.keys(_ranks)
+}
+
 # METADATA
 # custom:
 #   req: [E-07, E-12]
-test_adding_any_rule_of_caution_never_loosens if {
+test_added_refusal_never_loosens if {
 	every document in _corpus {
-		base := _verdict(document)
-		every rules in [
-			{"deny": {"no"}},
-			{"escalate": {"tell"}},
-			{"require_approval": {"ask"}},
-			{"require_approval": {_two}},
-			{"deny": set(), "obligations": {{"id": "notify"}}},
-			{"deny": true},
-			{"escalate": {"tell"}, "require_approval": {_two}},
-		] {
-			tightened := _verdict_beside(document, {"freeze": rules})
-			_ranks[tightened.effect] >= _ranks[base.effect]
-			count({code | some code in base.codes; base.effect != "allow"} - {code | some code in tightened.codes}) == 0
+		every rules in [{"deny": {"no"}}, {"deny": true}, {"escalate": {"tell"}}] {
+			_is_no_looser_beside(document, rules)
 		}
 	}
 }
 
 # METADATA
 # custom:
-#   req: [E-12]
-test_setting_that_tightens_never_loosens if {
+#   req: [E-07, E-12]
+test_added_demand_for_approval_never_loosens if {
 	every document in _corpus {
-		base := _verdict(document)
+		every rules in [{"require_approval": {"ask"}}, {"require_approval": {_two}}, {"obligations": {{"id": "notify"}}}] {
+			_is_no_looser_beside(document, rules)
+		}
+	}
+}
+
+# METADATA
+# custom:
+#   req: [E-12, T-11]
+test_local_setting_that_tightens_never_loosens if {
+	every document in _corpus {
 		every local in [
-			{"autonomy": {"heal_additive": "off", "augment": "off", "audit": "off"}},
-			{"remembered_choices": {"heal_additive": "propose", "augment": "propose"}},
+			{"autonomy": {"heal_additive": "off"}, "remembered_choices": {"augment": "off", "audit": "propose"}},
 			{"approval_gates": {"require_human": ["heal_additive", "audit"], "forbid": ["dynamic_code"]}},
-			{"paths": {"allowed": [], "read_only": ["**"]}},
-			{"sandbox": {"profile": "strict", "minimum_backend": "firecracker"}},
+			{"paths": {"allowed": [], "read_only": ["**"]}, "sandbox": {"minimum_backend": "firecracker"}},
 			{"approvals": {"four_eyes": true}, "pause": {"hard": true}},
-			{"autonomy": {"heal_additive": "auto", "augment": "auto", "heal_breaking": "auto"}},
-			{"approval_gates": {"require_human": [], "forbid": []}, "paths": {"allowed": ["**"], "read_only": []}},
-			{"sandbox": {"profile": "dev", "minimum_backend": "nsjail"}},
-			{"approvals": {"four_eyes": false}, "pause": {"hard": false}},
 		] {
-			tightened := _verdict(testing.with_facts(document, {
-				"/context/config/local": local,
-				"/context/config/local_sha256": testing.digest("e"),
-			}))
-			_ranks[tightened.effect] >= _ranks[base.effect]
+			_is_no_looser_under(document, local)
+		}
+	}
+}
+
+# METADATA
+# custom:
+#   req: [E-12, T-11, T-13, G-03]
+test_local_setting_that_asks_for_more_never_loosens if {
+	every document in _corpus {
+		every local in [
+			{"autonomy": {"heal_additive": "auto", "augment": "auto"}, "remembered_choices": {"augment": "auto"}},
+			{"approval_gates": {"require_human": [], "forbid": []}, "paths": {"allowed": ["**"], "read_only": []}},
+			{"sandbox": {"profile": "dev", "minimum_backend": "nsjail"}, "approvals": {"four_eyes": false}},
+		] {
+			_is_no_looser_under(document, local)
 		}
 	}
 }
