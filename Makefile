@@ -81,7 +81,7 @@ layers: $(INSTALLED) ## Do imports go down the house only?
 docs: $(INSTALLED) ## Has every public name a docstring, and does cmd/ leave Python's own modules alone?
 	@echo "== docs"
 	@$(BIN)/interrogate --quiet cmd
-	@$(BIN)/python -m pdb -h > /dev/null
+	@usage=$$($(BIN)/python -m pdb -h 2>&1 || true); grep -qi '^usage: pdb' <<< "$$usage" || { echo "$$usage"; exit 1; }
 
 pytest: setup
 	@echo "== tests"

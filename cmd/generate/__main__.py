@@ -11,18 +11,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import help as commands
 import schemas
 
+WRITERS = (schemas, commands)
 ROOT = Path(__file__).parents[2]
 
 
 def main() -> int:
     """Write or check every generated file; 0 when all are current."""
     parser = argparse.ArgumentParser(prog="generate", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 on a difference")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 on a difference"
+    )
     options = parser.parse_args()
     stale = 0
-    for path, text in schemas.render():
+    for path, text in (pair for writer in WRITERS for pair in writer.render()):
         file = ROOT / path
         current = file.read_text(encoding="utf-8") if file.exists() else None
         if current == text:

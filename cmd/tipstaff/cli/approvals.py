@@ -35,7 +35,10 @@ _SHOWN = (
 
 @click.group(cls=SuggestingGroup)
 def approvals() -> None:
-    """List, show, approve and reject requests. Only a person decides."""
+    """List, show, approve and reject requests.
+
+    Only a person decides on one.
+    """
 
 
 @approvals.command("list")

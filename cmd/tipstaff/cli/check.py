@@ -14,7 +14,9 @@ from tipstaff.pdp.bundle import overlay_is_current
 @click.command()
 @json_option
 def check(as_json: bool) -> int:
-    """Lint tipstaff.yaml, tipstaff.local.yaml and the overlay.
+    """Lint the configuration.
+
+    That is tipstaff.yaml, tipstaff.local.yaml and the overlay.
 
     Exits 0 when nothing is wrong, 1 with findings, 2 when a file cannot be read as what it is.
     """

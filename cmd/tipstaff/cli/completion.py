@@ -18,7 +18,10 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.option("--install", is_flag=True, help="Write it where the shell looks for completions.")
 @json_option
 def completion(shell: str, install: bool, as_json: bool) -> int:
-    """Print the completion script for a shell, or install it for this user."""
+    """Print or install shell completion.
+
+    Without --install the script for the shell is printed.
+    """
     from tipstaff.cli.program import program
 
     found = get_completion_class(shell)

@@ -22,7 +22,9 @@ from tipstaff.engine import Engine
 )
 @json_option
 def decide(document: str, replay: bool, as_json: bool) -> int:
-    """Ask the engine about an input document, a file or - for standard input.
+    """Ask the engine about an input document.
+
+    It is a file, or - for standard input.
 
     Exits 0 when the verdict is allow, 1 when it is not, 2 for a document that is not well formed, and 3 when no
     decision could be made. contracts/ has the schemas and examples.

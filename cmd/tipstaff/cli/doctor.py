@@ -35,7 +35,9 @@ class Part:
 @click.command()
 @json_option
 def doctor(as_json: bool) -> int:
-    """Check OPA, bundles, sidecar, ledger, trail, isolation, git and configuration.
+    """Check every part and say how to repair it.
+
+    The parts are git, configuration, OPA, bundles, sidecar, ledger, trail and isolation.
 
     Exits 0 when all of them work and 1 when one does not; each comes with its fix.
     """

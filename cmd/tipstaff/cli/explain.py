@@ -19,7 +19,9 @@ from tipstaff.project import Project
 @click.argument("decision_id")
 @json_option
 def explain(decision_id: str, as_json: bool) -> int:
-    """Show the rules that fired, the facts they used, the revision, and what would change the answer.
+    """Show why a decision came out as it did.
+
+    That is: the rules that fired, the facts they used, the revision, and what would change the answer.
 
     Text that came from outside is escaped and stands under its own heading.
     """

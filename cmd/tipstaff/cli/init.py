@@ -26,7 +26,9 @@ _OVERLAY = "policy"
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 @json_option
 def init(folder: Path, force: bool, as_json: bool) -> int:
-    """Set a git repository up: tipstaff.yaml, a policy overlay with a test, a CI workflow, .gitignore lines.
+    """Set a repository up for Tipstaff.
+
+    Writes tipstaff.yaml, a policy overlay with a test, a CI workflow and .gitignore lines.
 
     Makes a key for the team in the state folder, puts its public half into tipstaff.yaml, and signs the overlay. An
     existing file is never overwritten without --force; then nothing at all is written.

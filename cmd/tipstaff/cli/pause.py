@@ -21,7 +21,10 @@ _REFUSED = 2
 @click.option("--hard", is_flag=True, help="Also stop what a person has already approved.")
 @json_option
 def pause(user: str | None, reason: str, hard: bool, as_json: bool) -> int:
-    """Make automatic work wait for a person. Anybody may pause."""
+    """Make automatic work wait for a person.
+
+    Anybody may pause.
+    """
     with Engine.open(say=say) as engine:
         PauseSwitch(prepare(engine.project.state)).pause(
             by=engine.actor, reason=reason, user=user, hard=hard
@@ -35,7 +38,10 @@ def pause(user: str | None, reason: str, hard: bool, as_json: bool) -> int:
 @click.option("--reason", default="", help="Why; kept in the trail.")
 @json_option
 def resume(user: str | None, reason: str, as_json: bool) -> int:
-    """End a pause. Only a person may; an agent or CI gets exit 2."""
+    """End a pause.
+
+    Only a person may; an agent or CI gets exit 2.
+    """
     with Engine.open(say=say) as engine:
         verdict = engine.decide(
             {
@@ -52,6 +58,7 @@ def resume(user: str | None, reason: str, as_json: bool) -> int:
             else:
                 print_verdict(verdict)
             return max(exit_code(verdict), _REFUSED)
+        engine.redeem(verdict)
         _record(engine, "resumed", user, {"reason": visible(reason)})
         PauseSwitch(prepare(engine.project.state)).resume(user=user)
     return _report("resumed", user, as_json)

@@ -26,7 +26,10 @@ _FOLDER = click.argument(
 
 @click.group(cls=SuggestingGroup)
 def policy() -> None:
-    """Test, build and sign a policy folder: the team's overlay, if none is named."""
+    """Test, build and sign policy.
+
+    That is the team's overlay, if no folder is named.
+    """
 
 
 @policy.command()

@@ -15,7 +15,10 @@ from tipstaff.project import Project, prepare
 
 @click.group(cls=SuggestingGroup)
 def sidecar() -> None:
-    """Start, inspect and stop OPA. Commands that decide start it by themselves."""
+    """Start, inspect and stop OPA.
+
+    Commands that decide start it by themselves.
+    """
 
 
 @sidecar.command()

@@ -17,7 +17,10 @@ CLASSES: tuple[str, ...] = get_args(ActionClass)
 @click.command()
 @json_option
 def tiers(as_json: bool) -> int:
-    """Show the effective tier of every action class, and which file and key set it."""
+    """Show the effective tier of every action class.
+
+    Beside each stands the file and key that set it.
+    """
     with Engine.open(say=say) as engine:
         verdicts = ask_about_classes(engine)
     rows = [
