@@ -6,6 +6,7 @@ fails is undone as far as it can be and recorded as failed.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from tipstaff.enforce.change import branch_and_commit
 from tipstaff.enforce.forge import choose
 from tipstaff.enforce.pull_request import Proposal, commit_message, compose
 from tipstaff.engine import Engine, Judgement
-from tipstaff.errors import Error
+from tipstaff.errors import ActionDenied, Error
 from tipstaff.evidence.repository import Repository
 from tipstaff.ledger.approvals import Approvals, Material, NewRequest
 from tipstaff.ledger.changes import Changes
@@ -70,9 +71,11 @@ class Enforcer:
     def carry_out(self, verdict: Verdict, material: Proposed) -> Effects:
         """Do what the verdict's obligations say; a verdict that refuses leaves only the record of the change.
 
-        Raises ``ActionDenied`` for a verdict that this engine did not give. Raises the error of an effect that
-        failed, with the branch taken back.
+        Raises ``ActionDenied`` for a verdict that this engine did not give, or gave on something else. Raises the
+        error of an effect that failed, with the branch taken back.
         """
+        if not isinstance(verdict, Verdict):
+            raise _unjudged("there is no verdict")
         asked = {type(obligation): obligation for obligation in verdict.obligations}
         pull_request = asked.get(OpenPullRequest)
         request = asked.get(RequestApproval)
@@ -80,6 +83,7 @@ class Enforcer:
             self.changes.record(_change(verdict, material, "judged"))
             return Effects()
         judgement = self._engine.redeem(verdict)
+        _demand_judged(judgement, material)
         waiting = self._waiting(judgement) if isinstance(request, RequestApproval) else None
         if waiting is not None:
             return self._join(waiting)
@@ -93,8 +97,13 @@ class Enforcer:
         return effects
 
     def finish(self, verdict: Verdict, request: ApprovalRequest) -> None:
-        """Carry out an approved change: its draft becomes ready. Safe to do again after a crash in between."""
-        self._engine.redeem(verdict)
+        """Carry out an approved change: its draft becomes ready. Safe to do again after a crash in between.
+
+        Raises ``ActionDenied`` for a verdict that this engine did not give on exactly what was approved.
+        """
+        judgement = self._engine.redeem(verdict)
+        if judgement.question.judged_sha256 != request.digest:
+            raise _unjudged("the verdict is on another change than the request")
         change = self.changes.with_approval(request.key)
         if change is not None:
             if change.pull_request:
@@ -102,8 +111,18 @@ class Enforcer:
             self.changes.ready(change.id)
         self._note("carried-out", request.decision_id, request.what, {"approval": request.key})
 
-    def withdraw(self, request: ApprovalRequest, comment: str) -> None:
-        """Close the pull request of a rejected change; its branch stays, so nothing is lost."""
+    def withdraw(self, verdict: Verdict, request: ApprovalRequest, comment: str) -> None:
+        """Close the pull request of a rejected change; its branch stays, so nothing is lost.
+
+        Raises ``ActionDenied`` for a verdict that this engine did not give on rejecting exactly this request.
+        """
+        judgement = self._engine.redeem(verdict)
+        judged = judgement.question.document
+        if (judged["action"], judged["resource"]) != (
+            {"type": "reject"},
+            {"id": act_upon(request)},
+        ):
+            raise _unjudged("the verdict is on another request")
         change = self.changes.with_approval(request.key)
         if change is not None:
             if change.pull_request:
@@ -208,6 +227,30 @@ class Enforcer:
                 decision_id=decision_id,
             )
         )
+
+
+def act_upon(request: ApprovalRequest) -> str:
+    """The name by which a control document means a request."""
+    return f"approval:{request.key}"
+
+
+def _demand_judged(judgement: Judgement, material: Proposed) -> None:
+    """Refuse to carry out anything but what the verdict was given on."""
+    judged, patch = judgement.question.document, material.patch
+    document = material.document.model_dump(by_alias=True, exclude={"context"})
+    digest = hashlib.sha256(material.diff).hexdigest()
+    is_same = document == {key: judged[key] for key in document}
+    resource = judged["resource"]
+    if not is_same or (patch.base, patch.diff_sha256, digest) != (
+        resource["base"],
+        resource["diff_sha256"],
+        resource["diff_sha256"],
+    ):
+        raise _unjudged("the verdict is on another change")
+
+
+def _unjudged(message: str) -> ActionDenied:
+    return ActionDenied("enforce.unjudged", message, fix="have this very change judged")
 
 
 def _key(judgement: Judgement) -> str:

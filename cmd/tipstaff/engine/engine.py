@@ -146,7 +146,8 @@ class Engine:
         Raises ``ActionDenied`` for a verdict that this engine did not give, that was redeemed before, that refuses,
         or that comes from another policy than the current one.
         """
-        judgement = self._issued.pop(verdict.decision_id, None)
+        given = isinstance(verdict, Verdict)
+        judgement = self._issued.pop(verdict.decision_id, None) if given else None
         if judgement is None or judgement.verdict is not verdict:
             raise _denied("enforce.unjudged", "this verdict was not given here, or was used")
         if verdict.effect not in _CARRIED_OUT:

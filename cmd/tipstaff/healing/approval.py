@@ -14,7 +14,7 @@ from tipstaff.documents.base import Json, parse
 from tipstaff.documents.input import ApprovalFacts, ChangeInput
 from tipstaff.documents.text import visible
 from tipstaff.documents.verdict import Verdict
-from tipstaff.enforce.enforcer import Enforcer
+from tipstaff.enforce.enforcer import Enforcer, act_upon
 from tipstaff.enforce.pull_request import rejection
 from tipstaff.engine import Engine
 from tipstaff.evidence.repository import Repository
@@ -82,7 +82,7 @@ class Approver:
             request = self.approvals.reject(request.key, self._engine.actor, note=note)
             self._note("rejected", request, {"note": visible(note or "")})
             by = self._engine.actor.id
-            self._enforcer.withdraw(request, rejection(request.decision_id, by, note))
+            self._enforcer.withdraw(verdict, request, rejection(request.decision_id, by, note))
             return Decision(verdict, request)
 
     def expire(self) -> list[ApprovalRequest]:
@@ -109,7 +109,7 @@ class Approver:
                 "kind": "control",
                 "subject": {"id": self._engine.actor.id},
                 "action": {"type": act},
-                "resource": {"id": f"approval:{request.key}"},
+                "resource": {"id": act_upon(request)},
             }
         )
 
