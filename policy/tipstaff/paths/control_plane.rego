@@ -34,12 +34,13 @@ _judges(path) if {
 
 _places contains concat("", [place, "/"]) if some place in data.tipstaff.paths.control_plane.at_root
 
-_places contains concat("", [folded(concat("/", names)), "/"]) if {
+_places contains concat("", [folded(concat("/", names)), suffix]) if {
 	names := [name |
 		some name in split(config.team.policy.overlay, "/")
 		not name in {"", "."}
 	]
 	count(names) > 0
+	some suffix in ["/", ".tar.gz/"]
 }
 
 # METADATA

@@ -9,7 +9,8 @@ import data.tipstaff.testing
 test_what_judges_changes_is_refused if {
 	every path in [
 		"policy/tiers.rego",
-		"policy/org.tar.gz",
+		"policy.tar.gz",
+		"Policy.tar.GZ",
 		"policy",
 		"Policy/x",
 		"POLICY",
@@ -57,7 +58,7 @@ test_folder_above_what_judges_is_refused if {
 }
 
 test_names_that_only_resemble_are_not_refused if {
-	every path in ["policyx/a", "docs/a", "sandbox/a", "src/Jenkinsfile", "tipstaff.yaml.md", "a/github/x", "codeowners.md", ".githubx/a"] {
+	every path in ["policyx/a", "policy.tar", "docs/a", "sandbox/a", "src/Jenkinsfile", "tipstaff.yaml.md", "a/github/x", "codeowners.md", ".githubx/a"] {
 		_codes(path, null, null) == set()
 	}
 }
@@ -68,7 +69,7 @@ test_names_that_only_resemble_are_not_refused if {
 test_overlay_folder_is_refused_however_spelt if {
 	every overlay in ["rules/team", "./rules/team", "rules/team/", "rules//team", "Rules/Team", "./rules/./team//"] {
 		team := {"policy": {"overlay": overlay}}
-		every path in ["rules/team/x.rego", "rules/team", "rules", "RULES/team/x"] {
+		every path in ["rules/team/x.rego", "rules/team", "rules", "RULES/team/x", "rules/team.tar.gz"] {
 			_codes(path, team, null) == {"path.control_plane"}
 		}
 		_codes("rules/other", team, null) == set()
