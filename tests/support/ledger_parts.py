@@ -8,6 +8,7 @@ from typing import Any
 
 from tipstaff.documents.input import Actor
 from tipstaff.ledger.record import NewRecord
+from tipstaff.ledger.request_row import NewRequest
 from tipstaff.ledger.trail import Trail
 
 ALICE = Actor(id="alice@desk", type="human")
@@ -84,3 +85,24 @@ def decision(effect: Any = "deny", **fields: Any) -> NewRecord:
 def trail(folder: Path, **options: Any) -> Trail:
     """The trail of a folder, with its witness beside the state."""
     return Trail(folder / "state", witness=folder / "witness", **options)
+
+
+def asked(digest: str = "a" * 64, **changes: Any) -> NewRequest:
+    """A request for one decision within fifteen minutes."""
+    fields: dict[str, Any] = {
+        "kind": "change",
+        "what": "Apply a fix to skills/w.",
+        "why": ("gate.require_human: a person decides",),
+        "evidence": {"tests": {"passed": 3}},
+        "risk": "adds lines only",
+        "alternatives": ("leave the file as it is",),
+        "urgency": "immediate",
+        "digest": digest,
+        "decision_id": "decision-1",
+        "bundle_revision": "r1",
+        "confirmations": 1,
+        "confirm_within_s": 600,
+        "ttl_s": 900,
+        "requested_by": ALICE,
+    }
+    return NewRequest(**{**fields, **changes})
