@@ -73,7 +73,9 @@ def main(port, abstract, work, homes):
             "outside": reaches(socket.AF_INET, socket.SOCK_DGRAM, OUTSIDE),
             "abstract": reaches(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + abstract),
         },
-        "written": [folder for folder in (work, "/", "/usr", "/etc", "/dev", *homes) if writes(folder)],
+        "written": [
+            folder for folder in (work, "/", "/usr", "/etc", "/dev", *homes) if writes(folder)
+        ],
         "scratch": writes("/scratch"),
         "homes": {home: entries(home) for home in homes},
         "environment": dict(os.environ),

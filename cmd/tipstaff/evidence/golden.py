@@ -153,5 +153,5 @@ def _read(result: SandboxResult, report: bytes | None, diff_sha256: str) -> Gold
 
 
 def _last_words(result: SandboxResult) -> str:
-    said = (result.stderr.strip() or result.stdout.strip())[-_SHOWN_OUTPUT:]
+    said = " ".join((result.stderr.strip() or result.stdout.strip())[-_SHOWN_OUTPUT:].split())
     return f"it ended with {result.exit_code}: {visible(said) or 'no output'}"

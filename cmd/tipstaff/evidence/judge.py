@@ -32,7 +32,9 @@ _JUDGE_SHAPES = re.compile(
     r"test_[^/]*\.py|[^/]*_test\.[a-z]+|[^/]*\.(?:test|spec)\.[a-z]+|[^/]*\.pth|[^/]*\.mk"
     r"|(?:jest|vitest|karma|playwright|babel)\.config\.[a-z]+|\.mocharc[^/]*",
 )
-_JUDGE_FOLDERS = frozenset({"test", "tests", "golden", "goldens", "__tests__", "spec", "specs"})
+_JUDGE_FOLDERS = frozenset(
+    {"test", "tests", "golden", "goldens", "__tests__", "spec", "specs", "__pycache__"}
+)
 _METADATA_FOLDERS = (".egg-info", ".dist-info")  # pytest loads plugins that these name
 _RUNNERS = frozenset(
     {"pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "exceptiongroup", "coverage"}

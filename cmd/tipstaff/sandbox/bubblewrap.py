@@ -106,6 +106,9 @@ class BubblewrapBackend:
             seen = prober.observe(self._profile, self._as_somebody_quietly)
         except SandboxError as error:
             return replace(blank, reason=error.message, fix=error.fix)
+        except OSError as error:
+            fix = "make room for temporary files, and descriptors"
+            return replace(blank, reason=f"the probe cannot be prepared: {error}", fix=fix)
         missing = [name for name in self._profile.required_protections if name not in seen.held]
         blank = replace(blank, held=seen.held, version=self._version())
         if not missing:
@@ -138,9 +141,21 @@ class BubblewrapBackend:
         return finished.exit_code, finished.ended
 
     def _as_somebody(self, spec: RunSpec) -> _Finished:
-        """Run as this user; as root, as uid 65534, in a thread that may hide mounts from the others."""
-        if not identity.is_real_root():
+        """Run as this user; as root, as uid 65534. Raises ``SandboxError`` for whatever keeps it from running."""
+        try:
+            if identity.is_real_root():
+                return self._as_nobody(spec)
             return self._start(Start(spec, self._program))
+        except OSError as error:
+            raise SandboxError(
+                "sandbox.setup",
+                f"bubblewrap: a run cannot be prepared: {error}",
+                fix="free disk space and descriptors; as root, allow changing to uid 65534 "
+                "(CAP_SETUID, CAP_CHOWN, and no user namespace without that uid)",
+            ) from error
+
+    def _as_nobody(self, spec: RunSpec) -> _Finished:
+        """Run as uid 65534, in a thread that may hide mounts from the others."""
         identity.hand_over(spec.workdir)
         cancelled = threading.Event()
 
