@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from support.command_line import Result, run
-from support.repositories import SKILL, diff_of, git
+from support.repositories import SKILL, git
 from tipstaff.documents import strict_yaml
 from tipstaff.documents.verdict import Verdict
 from tipstaff.engine import Engine
@@ -22,6 +24,7 @@ from tipstaff.healing.proposal import Outcome, Request, propose
 from tipstaff.ledger.trail import Trail
 
 ADDITION = {"skills/word-count/SKILL.md": SKILL + "\nIt reads standard input, too.\n"}
+Files = Mapping[str, str | bytes | None]
 AUTOMATIC = {"heal_additive": "auto-if-tests-pass"}
 GOLDEN = "python -m pytest -q golden"
 
@@ -58,13 +61,38 @@ class Workshop:
         """Run ``tipstaff`` in the root."""
         return run(*arguments, cwd=self.root, stdin=stdin)
 
-    def diff(self, files: Mapping[str, str | None] | None = None) -> bytes:
-        """The diff that makes these contents of HEAD; one that only adds, if none are given."""
-        return diff_of(self.root, ADDITION if files is None else files)
+    def diff(self, files: Files | None = None, *, mode: str = "100644") -> bytes:
+        """The diff that makes these contents of HEAD (None removes one); one that only adds, if none are given.
+
+        Neither the working tree nor the index takes part.
+        """
+        with TemporaryDirectory() as folder:
+            index = {"GIT_INDEX_FILE": str(Path(folder, "index"))}
+            self._git("read-tree", "HEAD", env=index)
+            for name, content in (ADDITION if files is None else files).items():
+                entry = ["--force-remove", "--", name]
+                if content is not None:
+                    data = content.encode() if isinstance(content, str) else content
+                    blob = self._git("hash-object", "-w", "--stdin", stdin=data).strip().decode()
+                    entry = ["--add", "--cacheinfo", mode, blob, name]
+                self._git("update-index", *entry, env=index)
+            tree = self._git("write-tree", env=index).strip()
+        return self._git("diff", "--binary", "-M", "HEAD", tree)
+
+    def _git(
+        self, *arguments: str | bytes, stdin: bytes = b"", env: Mapping[str, str] | None = None
+    ) -> bytes:
+        return subprocess.run(
+            ["git", "-C", str(self.root), *arguments],
+            input=stdin,
+            stdout=subprocess.PIPE,
+            check=True,
+            env={**os.environ, **(env or {})},
+        ).stdout
 
     def propose(
         self,
-        files: Mapping[str, str | None] | bytes | None = None,
+        files: Files | bytes | None = None,
         action_class: str = "heal_additive",
         **more: Any,
     ) -> Outcome:
