@@ -28,6 +28,7 @@ from tipstaff.evidence.shell_capabilities import (
 if TYPE_CHECKING:
     import yaml
 
+MAX_CHARACTERS = 1 << 20
 MAX_YAML_CHARACTERS = 256 << 10
 _FENCE = re.compile(r"^ {0,3}(?:> ?)*\s*(`{3,}|~{3,})\s*\{?\.?(\w*)")
 _PYTHON_FENCES = frozenset({"py", "python", "python3", "pycon"})
@@ -37,28 +38,46 @@ _GLUED = re.compile(r"""(['"`])\s*\+\s*(['"`])""")
 _JOB_HOLDERS = frozenset({"jobs", "runs"})
 
 
-def detect(path: str, language: str | None, text: str, added_lines: set[int] | None) -> set[str]:
-    """The capabilities used by the added lines (numbered from 1) of a file; None means that all are new."""
-    if added_lines is not None and not added_lines:
-        return set()
-    found = _read(path, language, text, added_lines)
+def detect(
+    path: str,
+    language: str | None,
+    text: str,
+    added_lines: set[int] | None,
+    *,
+    base: str | None = None,
+) -> set[str]:
+    """The capabilities used by the added lines (numbered from 1) of a file; None means that all are new.
+
+    With the text of the base, uses that its old lines have come to since are found too.
+    """
+    found: set[str] = set()
     # A script runs as what its first line says, whatever its name says.
     runs_as = shebang_language(text.encode("utf-8", "replace"))
-    if runs_as == "unknown":
-        found = found | {UNREADABLE}
-    elif runs_as is not None and runs_as != language:
-        found = found | _read(path, runs_as, text, added_lines)
+    for reading in {language, runs_as or language}:
+        if reading == "unknown":
+            found.add(UNREADABLE)
+            continue
+        if added_lines is None or added_lines:
+            found |= _read(path, reading, text, added_lines, base)
+        if base is not None and added_lines is not None and reading != "python":
+            found |= _read(path, reading, text, None) - _read(path, reading, base, None)
     return found
 
 
-def _read(path: str, language: str | None, text: str, added: Added) -> set[str]:
+def _read(
+    path: str, language: str | None, text: str, added: Added, base: str | None = None
+) -> set[str]:
+    if language in pattern_tables.INERT:
+        return set()
+    if len(text) > MAX_CHARACTERS:
+        return {UNREADABLE}
+    if language == "python":
+        return python_capabilities(text, added, base)
     if language == "json":
         return _json(path, text, added)
     reader = _READERS.get(language or "")
     if reader is not None:
         return reader(text, added)
-    if language in pattern_tables.INERT:
-        return set()
     table = pattern_tables.BY_LANGUAGE.get(language or "", pattern_tables.OTHER)
     return _patterns(table, text, added)
 
@@ -66,6 +85,8 @@ def _read(path: str, language: str | None, text: str, added: Added) -> set[str]:
 def _patterns(table: Iterable[tuple[re.Pattern[str], str]], text: str, added: Added) -> set[str]:
     lines = text.split("\n")
     kept = lines if added is None else [lines[n - 1] for n in sorted(added) if n <= len(lines)]
+    if any(pattern_tables.QUOTING.search(line) for line in kept):
+        kept = lines
     plain = _ESCAPED.sub(
         lambda match: chr(min(int(match[1] or match[2], 16), 0x10FFFF)), "\n".join(kept)
     )
@@ -77,10 +98,11 @@ def _markdown(text: str, added: Added) -> set[str]:
     found: set[str] = set()
     for first, block in _python_fences(text.split("\n")):
         end = first + len(block) - 1
-        if not block or not overlaps(first, end, added):
+        if not block or not overlaps(first - 1, end + 1, added):
             continue
+        fenced_now = added is not None and not added.isdisjoint({first - 1, end + 1})
         code = [_PROMPT.sub("", line) for line in textwrap.dedent("\n".join(block)).split("\n")]
-        inside = None if added is None else {line - first + 1 for line in added}
+        inside = None if added is None or fenced_now else {line - first + 1 for line in added}
         if any(_PROMPT.match(line.lstrip()) for line in block):
             # In a session, what is not behind a prompt is output.
             code = [
@@ -177,7 +199,6 @@ _READERS: dict[str, Callable[[str, Added], set[str]]] = {
     "dockerfile": dockerfile_capabilities,
     "makefile": makefile_capabilities,
     "markdown": _markdown,
-    "python": python_capabilities,
     "shell": script_capabilities,
     "yaml": _yaml,
 }

@@ -107,7 +107,7 @@ def _check(changes: list[RawChange], headers: Headers, strip: int) -> None:
         refuse("diff.no_change", "the diff changes nothing", "make it against the base commit")
     if len(changes) > MAX_FILES:
         message = f"{len(changes)} files; at most {MAX_FILES} are read"
-        refuse("diff.too_many_files", message, "split it")
+        refuse("diff.too_many_files", message, "split the diff")
     covered = headers.covered(strip)
     for change in changes:
         for path in filter(None, (change.path, change.old_path)):
@@ -145,7 +145,7 @@ def _contents(repository: Repository, changes: list[RawChange]) -> dict[str, byt
         message = (
             f"files of {sum(sizes.values())} bytes in all; at most {_MAX_TOTAL_BYTES} are read"
         )
-        refuse("diff.too_large", message, "split it")
+        refuse("diff.too_large", message, "split the diff")
     return repository.blobs(oid for oid, _ in sides)
 
 
@@ -171,7 +171,7 @@ def _measure(
         additions_only=additions_only,
         touches_existing_definition=_touches(change, language, old, new, additions_only),
     )
-    return file, _uses(change, file, line, new)
+    return file, _uses(change, file, line, (old, new))
 
 
 def _touches(
@@ -184,7 +184,10 @@ def _touches(
     return definitions.touches_existing(language, old, new, additions_only=additions_only)
 
 
-def _uses(change: RawChange, file: ChangedFile, line: LineChange, new: bytes) -> set[str]:
+def _uses(
+    change: RawChange, file: ChangedFile, line: LineChange, data: tuple[bytes, bytes]
+) -> set[str]:
+    old, new = data
     if change.status == "D" or (change.old_oid == change.new_oid and not file.mode_changed):
         return set()
     # A file that becomes executable, or gets another name, can run in a way that it could not before.
@@ -194,8 +197,9 @@ def _uses(change: RawChange, file: ChangedFile, line: LineChange, new: bytes) ->
         runs = file.language is not None or change.new_mode == "100755"
         named = runs or shebang_language(new) is not None or new.startswith(_PROGRAMS)
         return {UNREADABLE} if named else set()
-    added = None if whole else set(line.added)
-    return capabilities.detect(file.path, file.language, text, added)
+    before = None if whole else _text(old, file.language)
+    added = None if before is None else set(line.added)
+    return capabilities.detect(file.path, file.language, text, added, base=before)
 
 
 def _text(data: bytes, language: str | None) -> str | None:

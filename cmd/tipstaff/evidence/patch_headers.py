@@ -62,17 +62,20 @@ class Headers:
 def scan(diff: bytes) -> Headers:
     """Read the headers; raises ``ContractError`` (``diff.*``) naming what may not be, and where."""
     if len(diff) > MAX_BYTES:
-        refuse("diff.too_large", f"{len(diff)} bytes; at most {MAX_BYTES} are read", "split it")
+        refuse(
+            "diff.too_large", f"{len(diff)} bytes; at most {MAX_BYTES} are read", "split the diff"
+        )
     if not diff.strip():
         refuse("diff.empty", "the diff is empty", "make one with git diff")
     headers = Headers()
     lines = diff.split(b"\n")
     position = 0
+    count = 0
     while position < len(lines):
         position += _step(headers, lines, position)
-    count = max(len(headers.pairs), headers.plain)
-    if count > MAX_FILES:
-        refuse("diff.too_many_files", f"{count} files; at most {MAX_FILES} are read", "split it")
+        count = max(len(headers.pairs), headers.plain)
+        if count > MAX_FILES:
+            refuse("diff.too_many_files", f"more than {MAX_FILES} files", "split the diff")
     if not count:
         refuse(
             "diff.not_a_diff",

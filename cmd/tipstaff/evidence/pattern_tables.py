@@ -53,8 +53,10 @@ OTHER = _table(
     ),
     (r"\bRemove-Item\b|\bos\.remove\b|\brmdir\s*\(|\bFiles\.delete", DELETION),
 )
+# A line with one of these may bring to life, or be part of, what stands on other lines.
+QUOTING = re.compile(r"/\*|\*/|`|<!--|-->|^=\w|<<|\"\"\"|'''")
 # Languages that hold data or prose: nothing of them runs.
-INERT = frozenset({"text", "csv", "css", "ini", "toml", "json"})
+INERT = frozenset({"text", "csv", "css", "ini", "toml"})
 BY_LANGUAGE = MappingProxyType(
     {"javascript": JAVASCRIPT, "typescript": JAVASCRIPT, "rego": REGO, "html": HTML}
 )

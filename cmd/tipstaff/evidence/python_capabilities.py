@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import ast
 import shlex
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Iterable
 
 from tipstaff.evidence import capability_tables as tables
 from tipstaff.evidence import python_source
+from tipstaff.evidence.capability_lookup import lookup, module_escape
 from tipstaff.evidence.capability_tables import DYNAMIC, SHELL, UNREADABLE
 from tipstaff.evidence.python_names import Names
-from tipstaff.evidence.python_origins import GETTERS, PARTIALS, UNTOLD
+from tipstaff.evidence.python_origins import GETTERS, PARTIALS
 from tipstaff.evidence.shell_capabilities import (
     Added,
     argv_capabilities,
@@ -31,34 +32,61 @@ _FALSE = ast.Constant(False)
 _SAFE_LOADERS = ("SafeLoader", "CSafeLoader", "BaseLoader")
 
 
-def python_capabilities(text: str, added: Added, *, nesting: int = 0) -> set[str]:
-    """The capabilities of the nodes that an added line is part of; ``unreadable_code`` if it cannot be parsed."""
+def python_capabilities(
+    text: str, added: Added, base: str | None = None, *, nesting: int = 0
+) -> set[str]:
+    """The capabilities of the nodes that an added line is part of, and those that the base has fewer uses of.
+
+    Text that cannot be parsed gives ``unreadable_code``; a base that cannot be parsed makes all of the text new.
+    """
     try:
-        tree = python_source.parse(text)
+        reader = _Reader(python_source.parse(text), nesting)
         # Python ends a line at a lone carriage return and git does not, so the numbers would not agree.
-        whole = "\r" in text.replace("\r\n", "")
-        return _Reader(tree, None if whole else added, nesting).read()
+        if added is None or "\r" in text.replace("\r\n", ""):
+            return set(reader.uses(None))
+        found = set(reader.uses(added))
+        # Quotes around dead code, or a name that stands for something else, bring old lines to life.
+        before = Counter() if base is None else _uses_in(base, nesting)
+        return found if base is None else found | set(reader.uses(None) - before)
     except (python_source.Unreadable, RecursionError, MemoryError):
         return {UNREADABLE}
 
 
+def _uses_in(base: str, nesting: int) -> Counter[str]:
+    try:
+        return _Reader(python_source.parse(base), nesting).uses(None)
+    except (python_source.Unreadable, RecursionError, MemoryError):
+        return Counter()
+
+
 class _Reader:
-    def __init__(self, tree: ast.Module, added: Added, nesting: int) -> None:
-        self.tree = tree
-        self.added = added
+    def __init__(self, tree: ast.Module, nesting: int) -> None:
+        self.nodes = list(ast.walk(tree))
         self.nesting = nesting
-        self.names = Names(tree)
+        self._seen: dict[int, set[str]] = {}
+        self.names = Names(tree, self.nodes)
         self.parents = {
-            id(child): node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)
+            id(child): node for node in self.nodes for child in ast.iter_child_nodes(node)
         }
 
-    def read(self) -> set[str]:
-        found: set[str] = set()
-        for node in ast.walk(self.tree):
+    def uses(self, added: Added) -> Counter[str]:
+        """How many nodes on the added lines use each capability."""
+        found: Counter[str] = Counter()
+        for node in self.nodes:
             start = getattr(node, "lineno", None)
-            if start is not None and overlaps(start, node.end_lineno or start, self.added):  # type: ignore[attr-defined]
-                found |= self._node(node)
+            if start is None or not overlaps(start, getattr(node, "end_lineno", start), added):
+                continue
+            found.update(self._known(node))
+            if isinstance(node, ast.JoinedStr):
+                # Python 3.11 gives the parts of a long f-string line numbers that are not theirs.
+                for part in ast.walk(node):
+                    found.update(self._known(part))
         return found
+
+    def _known(self, node: ast.AST) -> set[str]:
+        if id(node) not in self._seen:
+            self._seen[id(node)] = self._node(node)
+        return self._seen[id(node)]
 
     def _node(self, node: ast.AST) -> set[str]:
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -91,16 +119,18 @@ class _Reader:
             found |= tables.METHODS.get(node.attr, frozenset())
         for origin in self.names.resolve(node):
             found |= lookup(origin)
-            module = tables.ESCAPES.get(tables.SAME_MODULE.get(origin, origin))
-            if module is not None and self._escapes(node):
-                found |= module
+            escape = module_escape(origin)
+            if escape and self._escapes(node, as_dictionary=origin.endswith(".__dict__")):
+                found |= escape
         return found
 
-    def _escapes(self, node: ast.expr) -> bool:
+    def _escapes(self, node: ast.expr, *, as_dictionary: bool) -> bool:
         """Whether a module is used as a value, other than to take a named attribute or to give it a name."""
         parent = self.parents.get(id(node))
-        if isinstance(parent, ast.Attribute):
+        if isinstance(parent, ast.Subscript) and parent.value is node:
             return False
+        if isinstance(parent, ast.Attribute):
+            return as_dictionary
         if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr):
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
             return node not in targets and not all(isinstance(item, ast.Name) for item in targets)
@@ -118,7 +148,7 @@ class _Reader:
             callees, arguments = self.names.resolve(arguments[0]), arguments[1:]
         if callees & tables.SUBPROCESS_CALLS:
             found |= self._subprocess(node, arguments)
-        elif self._foreign(node.func) and any(_sets_shell(word) for word in node.keywords):
+        elif any(_sets_shell(word) for word in node.keywords) and self._reaches(node.func):
             found.add(SHELL)
         texts = [self.names.text(argument) for argument in arguments]
         if any(SHELL in lookup(callee) for callee in callees):
@@ -132,8 +162,10 @@ class _Reader:
             found |= python_capabilities(texts[0], None, nesting=self.nesting + 1)
         return found | self._yaml(node, callees)
 
-    def _foreign(self, callee: ast.expr) -> bool:
-        return not (isinstance(callee, ast.Name) and callee.id in self.names.defined)
+    def _reaches(self, callee: ast.expr) -> bool:
+        """Whether a call may end in a process: not if it is of this module, and this module starts none."""
+        own = isinstance(callee, ast.Name) and callee.id in self.names.defined
+        return not own or self.names.imports("subprocess")
 
     def _subprocess(self, node: ast.Call, arguments: list[ast.expr]) -> set[str]:
         found = set()
@@ -220,40 +252,6 @@ class _Reader:
         origins = set().union(*(self.names.resolve(loader) for loader in loaders))
         safe = loaders and all(origin.endswith(_SAFE_LOADERS) for origin in origins)
         return set() if safe else {DYNAMIC}
-
-
-@lru_cache(maxsize=4096)
-def lookup(origin: str) -> frozenset[str]:
-    """The capabilities that an origin, such as ``os.system``, stands for."""
-    found: set[str] = set()
-    for name in _spellings(origin):
-        found |= tables.FUNCTIONS.get(name, frozenset())
-        parts = name.split(".")
-        for count in range(1, len(parts) + 1):
-            found |= tables.MODULES.get(".".join(parts[:count]), frozenset())
-        for start, capabilities in _STARTS:
-            found |= capabilities if name.startswith(start) else frozenset()
-        if parts[-1] == "*":
-            found |= tables.ESCAPES.get(".".join(parts[:-1]), frozenset())
-        found |= tables.METHODS.get(parts[-1], frozenset()) if len(parts) > 1 else frozenset()
-        if parts[0] == UNTOLD and len(parts) > 1:
-            found |= _ENDINGS.get(parts[1], frozenset())
-    return frozenset(found)
-
-
-_STARTS = [(name[:-1], found) for name, found in tables.FUNCTIONS.items() if name.endswith("*")]
-_ENDINGS: dict[str, frozenset[str]] = {"*": tables.ALL - {UNREADABLE}}
-for _known, _found in tables.FUNCTIONS.items():
-    _last = _known.rsplit(".", 1)[-1]
-    _ENDINGS[_last] = _ENDINGS.get(_last, frozenset()) | _found
-
-
-def _spellings(origin: str) -> Iterator[str]:
-    """The origin itself, and each module inside it that another module merely carries (``shutil.os.system``)."""
-    parts = origin.replace("()", "").split(".")
-    for index, part in enumerate(parts):
-        if index == 0 or part in tables.CARRIED:
-            yield ".".join([tables.SAME_MODULE.get(part, part), *parts[index + 1 :]])
 
 
 def _key(target: ast.expr) -> ast.expr | None:

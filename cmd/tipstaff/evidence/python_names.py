@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from tipstaff.evidence import capability_tables as tables
+from tipstaff.evidence.python_origins import origins_of
 
 UNTOLD = "?"
 _ROUNDS = 4
@@ -28,25 +29,23 @@ Origins = frozenset[str]
 class Names:
     """The names of one module; ``resolve`` gives the origins of an expression, ``text`` its constant string."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, nodes: list[ast.AST]) -> None:
         self._known: dict[str, set[str]] = defaultdict(set)
         self._resolved: dict[int, Origins] = {}
         self.defined = {
             node.name
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         }
         self.values: dict[str, list[ast.expr | None]] = defaultdict(list)
-        self._shadowed = dict(_shadows(tree))
-        self._bind(tree)
+        self._shadowed = dict(_shadows(tree, nodes))
+        self._bind(nodes)
 
     def resolve(self, node: ast.AST | None) -> Origins:
         """Every origin that an expression may stand for."""
         if node is None:
             return _NOTHING
         if id(node) not in self._resolved:
-            from tipstaff.evidence.python_origins import origins_of
-
             origins = origins_of(self, node)
             kept = {origin for origin in origins if len(origin) <= _MAX_LENGTH}
             self._resolved[id(node)] = frozenset(kept if len(kept) <= _MAX_ORIGINS else {UNTOLD})
@@ -75,7 +74,8 @@ class Names:
     def text(self, node: ast.AST | None) -> str | None:
         """The string that an expression is certain to be, or None."""
         if isinstance(node, ast.Constant):
-            return node.value if isinstance(node.value, str) else None
+            value = node.value.decode("latin-1") if isinstance(node.value, bytes) else node.value
+            return value if isinstance(value, str) else None
         if isinstance(node, ast.JoinedStr):
             return self._joined(node.values)
         if isinstance(node, ast.FormattedValue):
@@ -107,9 +107,9 @@ class Names:
             return None if old is None or new is None else text.replace(old, new)
         return None
 
-    def _bind(self, tree: ast.Module) -> None:
+    def _bind(self, nodes: list[ast.AST]) -> None:
         pairs: list[tuple[ast.Name | ast.Attribute, ast.expr | None]] = []
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._import(node)
             else:
@@ -164,6 +164,8 @@ def _pairs(node: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, ast.expr |
             yield from _matched(node.target, item)
     elif isinstance(node, ast.withitem) and node.optional_vars is not None:
         yield from _matched(node.optional_vars, node.context_expr)
+    elif isinstance(node, ast.ClassDef):
+        yield from ((ast.Name(node.name, ast.Store()), base) for base in node.bases)
     elif isinstance(node, _FUNCTIONS):
         yield from _parameters(node.args)
 
@@ -194,9 +196,9 @@ def _parameters(
         yield ast.Name(parameter.arg, ast.Store()), None
 
 
-def _shadows(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def _shadows(tree: ast.Module, nodes: list[ast.AST]) -> Iterator[tuple[str, int]]:
     """Names that the module itself binds at its top, and from which line on; later ones win nothing."""
-    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    names = (node for node in nodes if isinstance(node, ast.Name))
     deleted = {node.id for node in names if isinstance(node.ctx, ast.Del)}
     for node in reversed(tree.body):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name not in deleted:

@@ -7,7 +7,7 @@ import io
 import tokenize
 import warnings
 
-MAX_CHARACTERS = 1 << 20
+MAX_CHARACTERS = 512 << 10
 
 
 class Unreadable(Exception):

@@ -16,7 +16,6 @@ _SEPARATOR = re.compile(r"[;|&(){}`\n]|\$\(|[<>]\(")
 _SPACE = re.compile(r"[\s<>]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _KEYWORDS = frozenset("if then else elif while until do for case in ! time coproc function".split())
-_RULE = re.compile(r"^[^#\s=][^=#]*:[^=].*;|^[^#=]*::?.*;")
 _RECIPE_SIGNS = re.compile(
     r"\$[({]shell\b|\$[({]eval\b|!=|^\s*define\b|\.RECIPEPREFIX|::?=.*\$\(shell"
 )
@@ -157,7 +156,8 @@ def _command(name: str | None, rest: Sequence[str | None]) -> set[str]:
 
 
 def _is_recipe(line: str) -> bool:
-    return bool(_RULE.search(line) or _RECIPE_SIGNS.search(line))
+    rule = ";" in line and ":" in line.split("=", 1)[0]
+    return rule or bool(_RECIPE_SIGNS.search(line))
 
 
 def _added_lines(text: str, added: Added) -> Iterator[str]:
