@@ -6,9 +6,18 @@ from pathlib import Path
 
 import click
 
-from tipstaff.cli.output import json_option, print_json, print_table
+from tipstaff.cli.output import (
+    exit_code,
+    json_option,
+    print_json,
+    print_table,
+    print_verdict,
+    say,
+)
 from tipstaff.cli.program import SuggestingGroup
+from tipstaff.documents.input import control
 from tipstaff.documents.text import visible
+from tipstaff.engine import Engine
 from tipstaff.engine.engine import witness_folder
 from tipstaff.errors import ContractError
 from tipstaff.ledger.trail import Trail
@@ -99,6 +108,26 @@ def export(file: Path, as_json: bool) -> int:
     else:
         click.echo(f"wrote {records} records to {visible(str(file))}")
     return 0
+
+
+@audit.command()
+@click.option("--reason", required=True, help="Why; the new trail's first record keeps it.")
+@json_option
+def restart(reason: str, as_json: bool) -> int:
+    """Set a damaged or lost trail aside and begin a new one. Only a person may.
+
+    Nothing is deleted: the old file moves to set-aside/ in the state folder, the witness keeps its checkpoints, and
+    the new trail begins by saying what came before. Exits 1 when policy refuses.
+    """
+    with Engine.open(say=say) as engine:
+        [verdict] = engine.evaluate([control("restart", "audit-trail", subject=engine.actor.id)])
+        if verdict.effect == "allow":
+            engine.trail.restart(engine.actor, reason)
+    if as_json:
+        print_json(verdict.model_dump(by_alias=True))
+    else:
+        print_verdict(verdict)
+    return exit_code(verdict)
 
 
 def _trail() -> Trail:

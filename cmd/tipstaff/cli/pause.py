@@ -6,6 +6,7 @@ import click
 
 from tipstaff.cli.output import exit_code, json_option, print_json, print_verdict, say
 from tipstaff.documents.audit import Entry
+from tipstaff.documents.input import control
 from tipstaff.documents.text import visible
 from tipstaff.engine import Engine
 from tipstaff.ledger.pause import PauseSwitch
@@ -43,15 +44,8 @@ def resume(user: str | None, reason: str, as_json: bool) -> int:
     Only a person may; an agent or CI gets exit 2.
     """
     with Engine.open(say=say) as engine:
-        verdict = engine.decide(
-            {
-                "schema_version": 1,
-                "kind": "control",
-                "subject": {"id": user or engine.actor.id},
-                "action": {"type": "resume"},
-                "resource": {"id": _target(user)},
-            }
-        )
+        subject = user or engine.actor.id
+        verdict = engine.decide(control("resume", _target(user), subject=subject))
         if verdict.effect != "allow":
             if as_json:
                 print_json(verdict.model_dump(by_alias=True))

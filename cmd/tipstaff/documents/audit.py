@@ -28,6 +28,7 @@ Entry = Literal[
     "paused",
     "resumed",
     "torn-tail",
+    "restarted",
 ]
 
 

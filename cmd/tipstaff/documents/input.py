@@ -201,6 +201,17 @@ class ControlInput(Contract):
     context: Context | None = None
 
 
+def control(act: str, upon: str, *, subject: str) -> ControlInput:
+    """The document that asks whether an act upon the engine may be done."""
+    return ControlInput(
+        schema_version=1,
+        kind="control",
+        subject=Subject(id=subject),
+        action=ControlAction(type=act),
+        resource=ControlResource(id=upon),
+    )
+
+
 class OtherInput(Contract):
     """A kind that no model describes; it is asked about all the same, and policy answers."""
 

@@ -10,7 +10,7 @@ from tipstaff.documents.base import Effect
 from tipstaff.documents.codes import CODES
 from tipstaff.documents.verdict import OBLIGATIONS, PolicyIdentity, Reason, Verdict
 from tipstaff.engine.question import Question
-from tipstaff.errors import DecisionError
+from tipstaff.errors import DecisionError, EvidenceError
 
 
 def check(result: Any, question: Question, opa_version: str) -> Verdict:
@@ -44,13 +44,22 @@ def refuse(error: DecisionError, question: Question, revision: str) -> Verdict:
     return _verdict("deny", code, f"{CODES[code].message}: {error}", question, revision)
 
 
-def unpersisted(reason: str, question: Question, revision: str) -> Verdict:
+def unpersisted(error: EvidenceError, question: Question, revision: str) -> Verdict:
     """The escalation that replaces a verdict which could not be written down."""
     code = "explanation.unpersisted"
-    return _verdict("escalate", code, f"{CODES[code].message}: {reason}", question, revision)
+    message = f"{CODES[code].message}: {error}"
+    return _verdict("escalate", code, message, question, revision, solution=error.fix)
 
 
-def _verdict(effect: Effect, code: str, message: str, question: Question, revision: str) -> Verdict:
+def _verdict(  # noqa: PLR0913 (the parts of a verdict)
+    effect: Effect,
+    code: str,
+    message: str,
+    question: Question,
+    revision: str,
+    *,
+    solution: str | None = None,
+) -> Verdict:
     rule = f"tipstaff.engine#{code}"
     return Verdict(
         schema_version=1,
@@ -59,7 +68,12 @@ def _verdict(effect: Effect, code: str, message: str, question: Question, revisi
         confirmations=0,
         codes=[code],
         reasons=[
-            Reason(code=code, message=message[:2000], rule=rule, solution=CODES[code].solution)
+            Reason(
+                code=code,
+                message=message[:2000],
+                rule=rule,
+                solution=solution or CODES[code].solution,
+            )
         ],
         matched_rules=[rule],
         obligations=[],

@@ -216,7 +216,7 @@ class Engine:
             self.trail_head = self.trail.append(*records)[-1].hash
         except EvidenceError as error:
             return [
-                answer.unpersisted(str(error), question, self._revision(question))
+                answer.unpersisted(error, question, self._revision(question))
                 for _, question in judged
             ]
         for verdict, question in judged:

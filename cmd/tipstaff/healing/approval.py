@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tipstaff.documents.approval import ApprovalRequest
 from tipstaff.documents.audit import Entry
 from tipstaff.documents.base import Json, parse
-from tipstaff.documents.input import ApprovalFacts, ChangeInput
+from tipstaff.documents.input import ApprovalFacts, ChangeInput, control
 from tipstaff.documents.text import visible
 from tipstaff.documents.verdict import Verdict
 from tipstaff.enforce.enforcer import Enforcer, act_upon
@@ -103,15 +103,8 @@ class Approver:
         return None if verdict.effect == "allow" else verdict
 
     def _control(self, act: str, request: ApprovalRequest) -> Verdict:
-        return self._engine.decide(
-            {
-                "schema_version": 1,
-                "kind": "control",
-                "subject": {"id": self._engine.actor.id},
-                "action": {"type": act},
-                "resource": {"id": act_upon(request)},
-            }
-        )
+        subject = self._engine.actor.id
+        return self._engine.decide(control(act, act_upon(request), subject=subject))
 
     def _judge_again(self, request: ApprovalRequest) -> Verdict:
         document = parse(ChangeInput, self.approvals.material(request.key).document)

@@ -53,6 +53,10 @@ class Witness:
         place = {"schema_version": 1, "state": _real_path(state), "trail": trail}
         write_atomically(self.location(state), canonical(place) + b"\n")
 
+    def part(self, state: Path) -> None:
+        """Forget which trail this folder holds; the trail's checkpoints stay."""
+        self.location(state).unlink(missing_ok=True)
+
     def location(self, state: Path) -> Path:
         """The file that says which trail a state folder holds."""
         name = sha256(_real_path(state).encode()).hexdigest()[:32]

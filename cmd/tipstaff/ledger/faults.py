@@ -16,7 +16,7 @@ def corrupt(path: Path, line: int, message: str) -> EvidenceError:
         message,
         file=str(path),
         field=f"line {line}",
-        fix="see `tipstaff audit verify`, then restore the trail; a damaged one takes no records",
+        fix="see `tipstaff audit verify`; restore the trail, or a person runs `tipstaff audit restart`",
     )
 
 
@@ -26,7 +26,7 @@ def rolled_back(path: Path, witnessed: int, found: int) -> EvidenceError:
         "trail.rolled_back",
         f"the witness saw record {witnessed}, but the trail ends at {found}",
         file=str(path),
-        fix="put the complete trail back; `tipstaff audit verify` says what is missing",
+        fix="put the complete trail back, or a person runs `tipstaff audit restart`",
     )
 
 
@@ -36,7 +36,7 @@ def rewritten(path: Path, seq: int) -> EvidenceError:
         "trail.rewritten",
         f"record {seq} is not the one the witness saw, so this history was written anew",
         file=str(path),
-        fix="see `tipstaff audit verify`, then restore the trail",
+        fix="restore the trail, or a person runs `tipstaff audit restart`",
     )
 
 
@@ -46,7 +46,7 @@ def unwitnessed(path: Path, witness: Path) -> EvidenceError:
         "trail.unwitnessed",
         "the trail has records, but the witness has no checkpoint of it",
         file=str(path),
-        fix=f"restore {witness}, or keep the trail elsewhere as evidence and start a new one",
+        fix=f"restore {witness}, or a person runs `tipstaff audit restart`",
     )
 
 

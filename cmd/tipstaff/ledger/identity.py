@@ -5,11 +5,13 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
+from tipstaff.documents.base import Json
 from tipstaff.errors import EvidenceError
 from tipstaff.ledger import faults
 from tipstaff.ledger.checkpoint import Witness
-from tipstaff.ledger.files import read_regular, write_atomically
+from tipstaff.ledger.files import private_folder, read_regular, sync_folder, write_atomically
 
+TRAIL = "audit-trail.jsonl"
 TRAIL_ID = "audit-trail.id"
 
 
@@ -30,14 +32,39 @@ def identify(state: Path, witness: Witness, *, is_empty: bool) -> str:
     if known is None:
         witness.meet(state, trail)
     elif known != trail:
-        place = witness.location(state)
         raise EvidenceError(
             "trail.swapped",
             f"the witness first saw trail {known} in this folder, but it says {trail}",
             file=str(file),
-            fix=f"put the first trail back; if this one was moved here on purpose, remove {place}",
+            fix="put the first trail back, or a person runs `tipstaff audit restart`",
         )
     return trail
+
+
+def set_aside(state: Path, witness: Witness, name: str) -> Json:
+    """Move the trail and its id to ``set-aside/<name>`` and have the witness forget the place; what was there.
+
+    The caller makes sure that nobody appends meanwhile. Raises ``OSError``.
+    """
+    trail = witness.known(state) or read_id(state / TRAIL_ID)
+    try:
+        latest = witness.latest(trail) if trail else None
+    except EvidenceError:
+        latest = None
+    folder = state / "set-aside" / name
+    private_folder(folder.parent)
+    private_folder(folder)
+    for file in (state / TRAIL, state / TRAIL_ID):
+        if file.exists():
+            file.rename(folder / file.name)
+    sync_folder(state)
+    witness.part(state)
+    return {
+        "trail": trail,
+        "witnessed_seq": latest.seq if latest else None,
+        "witnessed_hash": latest.hash if latest else None,
+        "set_aside": f"set-aside/{name}",
+    }
 
 
 def read_id(file: Path) -> str | None:

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 
 from tipstaff.documents.audit import AuditRecord
+from tipstaff.documents.input import Actor
+from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError, EvidenceError
 from tipstaff.ledger import faults
 from tipstaff.ledger.chain import Chain, read_lines
@@ -87,6 +89,17 @@ class Trail:
     def verify(self) -> Verification:
         """Prove the whole trail against itself and the witness; writes nothing."""
         return verify(self._state, self._witness)
+
+    def restart(self, actor: Actor, reason: str) -> AuditRecord:
+        """Set the trail aside and begin a new one; its first record says who, why, and what the witness last saw.
+
+        For a trail that is damaged or gone and cannot be put back. Raises ``EvidenceError``.
+        """
+        before = self._writer.set_aside()
+        detail = {"reason": visible(reason), "before": before}
+        return self.append(
+            NewRecord(decision="restarted", target="audit-trail", detail=detail, actor=actor)
+        )[0]
 
     def close(self) -> None:
         """Leave a checkpoint of what was appended. Raises ``EvidenceError``."""

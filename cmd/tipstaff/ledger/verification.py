@@ -12,8 +12,7 @@ from tipstaff.ledger import faults
 from tipstaff.ledger.chain import Chain, Problem, read_lines
 from tipstaff.ledger.checkpoint import Witness
 from tipstaff.ledger.files import reading, release
-from tipstaff.ledger.identity import TRAIL_ID, read_id
-from tipstaff.ledger.writer import TRAIL
+from tipstaff.ledger.identity import TRAIL, TRAIL_ID, read_id
 
 __all__ = ["Problem", "Verification", "verify"]
 

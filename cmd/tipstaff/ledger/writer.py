@@ -13,18 +13,18 @@ from pathlib import Path
 from threading import Lock
 
 from tipstaff.documents.audit import AuditRecord, Checkpoint
+from tipstaff.documents.base import Json
 from tipstaff.errors import ContractError
 from tipstaff.ledger import faults, tail
 from tipstaff.ledger.chain import Chain, Region
 from tipstaff.ledger.checkpoint import Witness
 from tipstaff.ledger.files import locked, private_folder, sync_folder
-from tipstaff.ledger.identity import identify
+from tipstaff.ledger.identity import TRAIL, identify, set_aside
 from tipstaff.ledger.record import MAX_SEQ, ZERO_HASH, NewRecord, read_record, seal
 from tipstaff.project import timestamp
 
 CHECKPOINT_SECONDS = 1.0
 CHECKPOINT_RECORDS = 1000
-TRAIL = "audit-trail.jsonl"
 
 
 @dataclass
@@ -67,6 +67,17 @@ class Writer:
                 if self._is_due():
                     self._sign()
         return records
+
+    def set_aside(self) -> Json:
+        """Move the trail away, whatever state it is in, so that the next record begins a new one."""
+        with self._mutex, faults.writing(self.path):
+            private_folder(self._state)
+            with locked(self.path):
+                before = set_aside(self._state, self._witness, timestamp(self._clock()))
+            self._head, self._trail, self._anchor = None, "", None
+            self._since_anchor.clear()
+            self._appended = False
+        return before
 
     def close(self) -> None:
         """Checkpoint what this writer appended. Raises ``EvidenceError``."""
