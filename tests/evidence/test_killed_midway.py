@@ -30,7 +30,6 @@ for number in range(100):
 """
 
 
-@pytest.mark.req("AU-05")
 @pytest.mark.parametrize("delay_ms", [0, 7, 15, 24, 36, 50, 67, 90, 130, 180, 260])
 def test_kill_leaves_everything_of_the_users_untouched(tmp_path: Path, delay_ms: int) -> None:
     scene = Scene(tmp_path / "project", {f"d{n}/f{n}.txt": b"x\n" * n for n in range(60)})

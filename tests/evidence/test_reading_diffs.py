@@ -35,7 +35,6 @@ def test_added_lines_are_counted_and_bound_to_the_bytes(scene: Scene) -> None:
     assert patch.diff_sha256 != read(Repository(scene.root), diff + b"\n").diff_sha256
 
 
-@pytest.mark.req("T-06")
 def test_replaced_line_is_not_an_addition(scene: Scene) -> None:
     file = only(measure(scene, scene.edit({"a.py": BASE["a.py"].replace(b"1", b"2")})))
     assert (file.additions_only, file.touches_existing_definition) == (False, True)
@@ -75,7 +74,6 @@ def test_python_in_another_encoding_is_unreadable(scene: Scene, head: bytes) -> 
     assert patch.found_capabilities == ("unreadable_code",)
 
 
-@pytest.mark.req("G-06")
 def test_rename_names_both_paths(scene: Scene) -> None:
     (scene.root / "a.py").rename(scene.root / "b.py")
     file = only(measure(scene, scene.diff("-M")))
@@ -104,6 +102,10 @@ def test_binary_patch_is_read(scene: Scene) -> None:
 def test_program_hidden_in_a_binary_is_unreadable(scene: Scene) -> None:
     patch = measure(scene, scene.edit({"tool": b"\x7fELF\0\0"}))
     assert patch.found_capabilities == ("unreadable_code",)
+
+
+def test_prose_in_an_old_encoding_is_no_code(scene: Scene) -> None:
+    assert measure(scene, scene.edit({"notes.txt": b"caf\xe9\n"})).found_capabilities == ()
 
 
 def test_crlf_file_keeps_its_line_ends(scene: Scene) -> None:

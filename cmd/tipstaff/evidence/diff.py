@@ -24,6 +24,7 @@ from tipstaff.evidence.patch_headers import (
     refuse,
     scan,
 )
+from tipstaff.evidence.pattern_tables import INERT
 from tipstaff.evidence.repository import Repository
 from tipstaff.evidence.tree_diff import ABSENT, LineChange, RawChange
 
@@ -194,7 +195,8 @@ def _uses(
     whole = change.status != "M" or file.mode_changed or file.binary
     text = _text(new, file.language)
     if text is None:
-        runs = file.language is not None or change.new_mode == "100755"
+        is_code = file.language is not None and file.language not in INERT
+        runs = is_code or change.new_mode == "100755"
         named = runs or shebang_language(new) is not None or new.startswith(_PROGRAMS)
         return {UNREADABLE} if named else set()
     before = None if whole else _text(old, file.language)

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from tipstaff.evidence import capability_tables as tables
-from tipstaff.evidence.python_origins import origins_of
+from tipstaff.evidence.python_origins import UNTOLD, origins_of
 
-UNTOLD = "?"
 _ROUNDS = 4
 _MAX_ORIGINS = 32
 _MAX_LENGTH = 200
