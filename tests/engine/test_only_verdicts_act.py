@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 import tipstaff
-from support.documents import a_change, an_act
+from support.documents import a_change, an_act, an_approval
 from support.edited_policy import edit_data, put_in_place
 from support.workshop import AUTOMATIC, Workshop
 from tipstaff.documents.approval import ApprovalRequest
-from tipstaff.documents.input import ApprovalFacts
 from tipstaff.documents.verdict import Verdict
 from tipstaff.enforce.enforcer import Enforcer, Proposed
 from tipstaff.engine import Engine
@@ -25,7 +24,6 @@ from tipstaff.evidence.diff import read
 from tipstaff.evidence.golden import GoldenRun
 from tipstaff.evidence.repository import Repository
 from tipstaff.healing.proposal import Request, _document
-from tipstaff.project import timestamp
 
 SOURCE = Path(tipstaff.__file__).parent
 
@@ -54,20 +52,8 @@ class Bench:
             return self.engine.decide(self.material.document)
         if name == "withdraw":
             return self.engine.decide(an_act("reject", f"approval:{self.request.key}"))
-        return self.engine.decide(self.material.document, approval=self.approval())
-
-    def approval(self) -> Any:
-        """The facts of an approval of the waiting request."""
-        return ApprovalFacts(
-            key=self.request.key,
-            digest=self.request.digest,
-            status="approved",
-            requested_by=self.request.requested_by,
-            decided_by=self.engine.actor,
-            decided_at=timestamp(),
-            expires_at=self.request.expires_at,
-            confirmations=1,
-        )
+        approval = an_approval(self.request, self.engine.actor)
+        return self.engine.decide(self.material.document, approval=approval)
 
     def trace(self) -> Any:
         """What acting would leave."""

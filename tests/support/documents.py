@@ -5,6 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from tipstaff.documents.approval import ApprovalRequest
+from tipstaff.documents.input import Actor, ApprovalFacts
+from tipstaff.project import timestamp
+
 DIFF = "3f" * 32
 BASE = "c0" * 20
 DECISION = "0196f3a2-7c1e-7b41-9f00-0123456789ab"
@@ -67,6 +71,21 @@ def an_act(act: str | None = "approve", resource: str = "approval:" + "a7" * 32)
         "action": {"type": act},
         "resource": {"id": resource},
     }
+
+
+def an_approval(request: ApprovalRequest, by: Actor, **changes: Any) -> ApprovalFacts:
+    """The facts of a person's approval, given now, of a request."""
+    facts = ApprovalFacts(
+        key=request.key,
+        digest=request.digest,
+        status="approved",
+        requested_by=request.requested_by,
+        decided_by=by,
+        decided_at=timestamp(),
+        expires_at=request.expires_at,
+        confirmations=request.confirmations,
+    )
+    return facts.model_copy(update=changes)
 
 
 def complete(document: dict[str, Any], bundles: dict[str, Any], **changes: Any) -> dict[str, Any]:
