@@ -11,7 +11,7 @@ from tipstaff.errors import EvidenceError
 from tipstaff.ledger.trail import NewRecord, Trail
 
 PERSON = Actor(id="alice@desk", type="human")
-RECORD = NewRecord(decision="allow", target="diff:1", detail={}, actor=PERSON)
+RECORD = NewRecord(decision="paused", target="pause:global", detail={}, actor=PERSON)
 
 
 @pytest.fixture

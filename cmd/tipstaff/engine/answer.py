@@ -51,7 +51,7 @@ def unpersisted(error: EvidenceError, question: Question, revision: str) -> Verd
     return _verdict("escalate", code, message, question, revision, solution=error.fix)
 
 
-def _verdict(  # noqa: PLR0913 (the parts of a verdict)
+def _verdict(
     effect: Effect,
     code: str,
     message: str,
