@@ -5,7 +5,8 @@ import data.tipstaff.reasons
 # METADATA
 # title: Whether the change only adds
 # description: |
-#   True when every file is new, or has only additions that touch no existing definition and keeps its name and mode.
+#   True when every file is new, or keeps its name and mode and only gains what touches no existing definition. Where
+#   a language has keys, gaining a key may put a comma on the line before it, so its lines say nothing.
 default purely_additive := false
 
 purely_additive if {
@@ -15,17 +16,18 @@ purely_additive if {
 	}
 }
 
-_additive(file) if {
-	file.status == "added"
-	is_string(file.language)
-}
+_additive(file) if file.status == "added"
 
 _additive(file) if {
 	file.status == "modified"
-	file.additions_only == true
 	file.mode_changed == false
 	file.touches_existing_definition == false
+	_only_gains(file)
 }
+
+_only_gains(file) if file.additions_only == true
+
+_only_gains(file) if file.language in data.tipstaff.evidence.keyed_languages
 
 # METADATA
 # title: Change is not additive
@@ -36,3 +38,17 @@ _additive(file) if {
 #   solution: split what only adds into a change of its own
 #   controls: [OWASP-LLM06:2025]
 shortfalls contains reasons.of(rego.metadata.chain()) if not purely_additive
+
+# METADATA
+# title: New file of an unknown language
+# description: A new file is of no language that is read, so nobody looked at what it does.
+# custom:
+#   code: change.unread
+#   message: "{it} is new and of a language that is not read"
+#   solution: have a person approve, or leave the file out
+#   controls: [OWASP-LLM06:2025]
+shortfalls contains reasons.on(rego.metadata.chain(), file.path) if {
+	some file in input.resource.files
+	file.status == "added"
+	not is_string(file.language)
+}

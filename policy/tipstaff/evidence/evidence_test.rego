@@ -144,10 +144,21 @@ test_change_that_does_more_than_add_is_a_shortfall if {
 	_lacks({"/resource/files/0/status": "deleted"}) == {"change.not_additive"}
 }
 
-test_new_file_is_additive_in_a_known_language if {
+test_new_file_is_additive_and_read_in_a_known_language if {
 	_additive({})
+	_lacks({}) == set()
 	every language in [null, 5, false, []] {
-		not _additive({"language": language})
+		_additive({"language": language})
+		_lacks({"/resource/files/0/language": language}) == {"change.unread"}
+	}
+}
+
+test_gained_key_is_additive_whatever_its_lines if {
+	gained := object.union(_additions, {"additions_only": false, "language": "json"})
+	_additive(gained)
+	_additive(object.union(gained, {"language": "yaml"}))
+	every facts in [{"language": "python"}, {"language": null}, {"mode_changed": true}, {"touches_existing_definition": null}] {
+		not _additive(object.union(gained, facts))
 	}
 }
 
