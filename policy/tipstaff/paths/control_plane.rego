@@ -13,8 +13,13 @@ import data.tipstaff.reasons
 #   controls: [OWASP-LLM06:2025, OWASP-ASI03]
 deny contains reasons.on(rego.metadata.chain(), path) if {
 	some path in touched
-	_judges(folded(path))
+	_judges(_as_some_system_reads(path))
 }
+
+# Elsewhere a backslash is a slash, and dots and spaces at a name's end do not count.
+_as_some_system_reads(path) := concat("/", [trim_right(name, ". ") |
+	some name in split(replace(folded(path), "\\", "/"), "/")
+])
 
 _judges(path) if {
 	some name in split(path, "/")
@@ -46,7 +51,7 @@ _places contains concat("", [folded(concat("/", names)), suffix]) if {
 # METADATA
 # title: Path is not plain
 # description: |
-#   The path is empty or absolute, climbs, or has characters that are not seen or that some systems take for others.
+#   The path is empty or absolute, climbs, or has characters that are not seen or that reorder what is seen.
 # custom:
 #   code: path.unclear
 #   message: a path can be read as another one than it shows
@@ -61,6 +66,5 @@ _is_plain(path) if {
 	regex.match(data.tipstaff.paths.plain, path)
 	every name in split(path, "/") {
 		not name in {"", ".", ".."}
-		name == trim_right(name, ". ")
 	}
 }
