@@ -76,6 +76,8 @@ class Approver:
         self.expire()
         with self.approvals.hold(key) as held:
             request = held
+            if request.status != "pending":
+                raise refusal.undecidable(request)
             verdict = self._control("reject", request)
             if verdict.effect != "allow":
                 return Decision(verdict, request)
