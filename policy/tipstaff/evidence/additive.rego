@@ -50,5 +50,5 @@ shortfalls contains reasons.of(rego.metadata.chain()) if not purely_additive
 shortfalls contains reasons.on(rego.metadata.chain(), file.path) if {
 	some file in input.resource.files
 	file.status == "added"
-	not is_string(file.language)
+	not is_string(object.get(file, "language", null))
 }

@@ -151,6 +151,8 @@ test_new_file_is_additive_and_read_in_a_known_language if {
 		_additive({"language": language})
 		_lacks({"/resource/files/0/language": language}) == {"change.unread"}
 	}
+	unread := testing.without(testing.change, ["/resource/files/0/language"])
+	testing.assert_codes(evidence.shortfalls, {"change.unread"}) with input as unread
 }
 
 test_gained_key_is_additive_whatever_its_lines if {

@@ -90,12 +90,17 @@ _sound("files", files) if {
 		_is_named(file)
 		is_boolean(file.additions_only)
 		is_boolean(file.mode_changed)
+		is_boolean(file.binary)
+		shapes.are_counts([file.added, file.removed])
 		_is_null_or_boolean(file.touches_existing_definition)
 		_is_null_or_text(file.language)
 	}
 }
 
-_is_named(file) if file.status in data.tipstaff.guard.statuses.one_name
+_is_named(file) if {
+	file.status in data.tipstaff.guard.statuses.one_name
+	_is_null_or_string(object.get(file, "old_path", null))
+}
 
 # A rename would hide where a file came from if it did not say so.
 _is_named(file) if {
@@ -110,6 +115,10 @@ _comes_with_digest(file, digest) if {
 	is_object(file)
 	shapes.is_sha256(digest)
 }
+
+_is_null_or_string(null)
+
+_is_null_or_string(value) if is_string(value)
 
 _is_null_or_boolean(null)
 

@@ -160,6 +160,9 @@ test_file_of_another_shape_is_invalid if {
 		["mode_changed", [null, "", "false", 0]],
 		["touches_existing_definition", ["", "false", 0, []]],
 		["language", ["", 5, true, [], "python\n"]],
+		["binary", [null, "", "false", 0]],
+		["added", [null, -1, 1.5, 3.0, "3", []]],
+		["removed", [null, -1, 1.5, "0", []]],
 	] {
 		[name, values] := case
 		every value in values {
@@ -183,6 +186,10 @@ test_rename_without_the_old_name_is_invalid if {
 	}
 	every status in ["added", "modified", "deleted", "type_changed"] {
 		_invalid(_whole, "/resource/files/0/status", status) == set()
+		_invalid(testing.with_facts(_whole, {"/resource/files/0/status": status}), "/resource/files/0/old_path", "b") == set()
+		every value in [5, true, [], {}] {
+			_invalid(testing.with_facts(_whole, {"/resource/files/0/status": status}), "/resource/files/0/old_path", value) == {"files"}
+		}
 	}
 }
 
