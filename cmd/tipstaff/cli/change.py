@@ -71,7 +71,7 @@ def propose(  # noqa: PLR0913 (one parameter for each option)
         request = Request(
             diff=content,
             action_class=action_class,
-            subject=subject or engine.actor.id,
+            subject=engine.actor.id if subject is None else subject,
             base=base,
             tests=tests,
             test_paths=test_path,

@@ -21,7 +21,7 @@ from tipstaff.engine.question import Question, as_given, complete
 from tipstaff.errors import ActionDenied, DecisionError, EvidenceError
 from tipstaff.ledger.pause import PauseSwitch
 from tipstaff.ledger.trail import NewRecord, Trail
-from tipstaff.project import Project, current_actor, new_id, prepare, timestamp
+from tipstaff.project import Project, current_actor, new_id, timestamp
 
 VERDICT = "tipstaff/decision/verdict"
 VERDICTS = "tipstaff/decision/verdicts"
@@ -51,7 +51,7 @@ class Engine:
         self.project = project
         self.actor = current_actor()
         self.policy = Policy(project, say, deadline_s)
-        self.trail = Trail(prepare(project.state), witness=witness_folder())
+        self.trail = Trail(project.state, witness=witness_folder())
         self._pause = PauseSwitch(project.state)
         self._issued: dict[str, Judgement] = {}
         self.trail_head = "0" * 64

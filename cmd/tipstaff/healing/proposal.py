@@ -16,6 +16,7 @@ from tipstaff.documents.sandbox import SandboxProfile
 from tipstaff.documents.verdict import Verdict
 from tipstaff.enforce.enforcer import Effects, Enforcer, Proposed
 from tipstaff.engine import Engine
+from tipstaff.errors import ContractError
 from tipstaff.evidence import golden
 from tipstaff.evidence.diff import Patch, read
 from tipstaff.evidence.golden import GoldenRun
@@ -23,6 +24,8 @@ from tipstaff.evidence.repository import Repository
 from tipstaff.ledger.trail import NewRecord
 from tipstaff.project import Project
 from tipstaff.sandbox.profile import limited, load
+
+_NOT_RUN = GoldenRun(tests=None, sandbox=None, result=None, reason="no test command was given")
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,11 @@ def propose(
 ) -> Outcome:
     """Judge a change and carry the verdict out. The user's tree, index and branch are never touched.
 
-    Raises ``ContractError`` for a diff that is not one, does not apply, or reaches outside the repository; nothing is
-    written then.
+    Raises ``ContractError`` for a diff that is not one, does not apply, or reaches outside the repository, and for a
+    request of the wrong shape; nothing is written then.
     """
-    patch = read(repository, request.diff, base=request.base)
+    patch = _read(repository, request)
+    _document(request, patch, _NOT_RUN)  # so that a wrong shape is refused before tests are run
     say(f"{len(patch.files)} files on {patch.base[:12]}")
     run = _test(engine, repository, patch, request, say)
     document = _document(request, patch, run)
@@ -68,6 +72,15 @@ def propose(
     enforcer = Enforcer(engine, repository, say=say)
     effects = enforcer.carry_out(verdict, Proposed(document, request.diff, patch))
     return Outcome(verdict, document, run, effects)
+
+
+def _read(repository: Repository, request: Request) -> Patch:
+    try:
+        return read(repository, request.diff, base=request.base)
+    except ContractError as error:
+        if error.file is None and error.field is None:
+            error.field = "diff"
+        raise
 
 
 def _test(
@@ -78,7 +91,7 @@ def _test(
     say: Callable[[str], None],
 ) -> GoldenRun:
     if request.tests is None:
-        return GoldenRun(tests=None, sandbox=None, result=None, reason="no test command was given")
+        return _NOT_RUN
     say(f"running the golden tests on the patched tree: {request.tests}")
     judged = engine.project.team_setting("tests", "paths") or []
     return golden.run(
@@ -127,7 +140,7 @@ def _document(request: Request, patch: Patch, run: GoldenRun) -> ChangeInput:
             "drift": None,
         },
     }
-    return ChangeInput.model_validate(plain)
+    return parse(ChangeInput, plain)
 
 
 def _detected(engine: Engine, patch: Patch, request: Request) -> list[NewRecord]:
