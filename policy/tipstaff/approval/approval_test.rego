@@ -24,13 +24,14 @@ test_approval_of_exactly_this_is_valid if {
 test_no_approval_is_not_valid if {
 	every value in [null, false, true, "approved", "", [], 1] {
 		document := testing.change_with({"/context/approval": value})
-		not approval.presented with input as document
-		not approval.valid with input as document
+		approval.presented == false with input as document
+		approval.valid == false with input as document
 		testing.assert_codes(approval.grant, set()) with input as document
 		_doubts(document) == set()
 	}
-	not approval.valid with input as testing.without(testing.change, ["/context/approval"])
-	not approval.valid with input as {}
+	approval.valid == false with input as testing.without(testing.change, ["/context/approval"])
+	approval.valid == false with input as {}
+	_doubts(testing.change_with({"/context/config/team/approvals": {"four_eyes": true}})) == set()
 }
 
 # METADATA

@@ -102,6 +102,7 @@ test_unknown_keys_are_invalid if {
 		{"unknown": {}},
 		{"unknown": null},
 		{"pause": {"hart": true}},
+		{"pause": {"audit": "off"}},
 		{"": {}},
 	] {
 		not _valid(team, null)
@@ -125,7 +126,7 @@ test_file_that_is_no_object_counts_as_none if {
 		document := testing.change_with({"/context/config/team": value, "/context/config/local": value})
 		config.team == {} with input as document
 		config.local == {} with input as document
-		not config.has_team with input as document
+		config.has_team == false with input as document
 	}
 	config.has_team with input as testing.change_under({}, null)
 }

@@ -24,7 +24,6 @@ _sound(group, class, tier) if {
 }
 
 _sound(group, name, null) if {
-	not group in {"autonomy", "remembered_choices"}
 	name in data.tipstaff.config.groups[group]
 }
 

@@ -95,59 +95,6 @@ test_many_documents_are_answered_in_order if {
 
 # METADATA
 # custom:
-#   req: [E-07]
-test_strictest_reason_wins_in_every_order if {
-	reasons := [["deny", "a.deny"], ["require_approval", "b.approval"], ["require_approval", "c.approval"]]
-	every order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-		org := {concat("", ["p", format_int(place, 10)]): {rule: {{"code": code, "message": "m", "solution": "s"}}} |
-			some place, choice in order
-			[rule, code] := reasons[choice]
-		}
-		verdict := _verdict_beside(testing.change, org)
-		verdict.effect == "deny"
-		verdict.codes == ["a.deny", "b.approval", "c.approval"]
-	}
-}
-
-# METADATA
-# custom:
-#   req: [E-07]
-test_every_combination_is_as_strict_as_its_strictest if {
-	every said, effect in {
-		[]: "allow",
-		["require_approval"]: "require_approval",
-		["escalate"]: "escalate",
-		["deny"]: "deny",
-		["escalate", "require_approval"]: "escalate",
-		["deny", "require_approval"]: "deny",
-		["deny", "escalate"]: "deny",
-		["deny", "escalate", "require_approval"]: "deny",
-	} {
-		verdict := _verdict_beside(testing.change, {"freeze": {rule: {sprintf("%s now", [rule])} | some rule in said}})
-		verdict.effect == effect
-		count(verdict.reasons) == max([1, count(said)])
-		verdict.confirmations == object.get({"require_approval": 1}, effect, 0)
-	}
-}
-
-test_code_of_several_reasons_is_listed_once if {
-	verdict := _verdict_beside(testing.change, {"freeze": {"deny": {"one", "two"}}})
-	verdict.codes == ["org.freeze"]
-	count(verdict.reasons) == 2
-}
-
-test_reasons_of_one_strictness_are_in_their_order if {
-	document := testing.with_facts(_under("augment", {"autonomy": {"augment": "propose"}}), {"/context/pause": {
-		"global": true,
-		"user": true,
-		"hard": false,
-		"switches": {},
-	}})
-	_verdict(document).codes == ["pause.global", "pause.user", "gate.require_human", "tier.propose"]
-}
-
-# METADATA
-# custom:
 #   req: [E-12]
 test_nothing_granted_is_refused if {
 	verdict := _verdict(testing.with_facts(_under("audit", null), {"/resource/files": []})) with data.tipstaff.autonomy.grant as set()
@@ -225,6 +172,44 @@ test_unknown_class_is_refused_and_has_no_tier if {
 	verdict := _verdict(_under("heal_foo", null))
 	testing.assert_verdict(verdict, "deny", "class.unknown")
 	[verdict.facts.tier, verdict.obligations] == [null, []]
+	verdict.codes == ["class.unknown"]
+}
+
+test_change_without_a_class_is_escalated if {
+	_verdict(testing.without(testing.change, ["/action/class"])).codes == ["input.missing:class"]
+}
+
+test_what_was_derived_is_shown_when_it_falls_short if {
+	facts := _verdict(testing.change_with({"/resource/files/0/status": "deleted"})).facts
+	object.filter(facts, ["purely_additive", "low_risk"]) == {"purely_additive": false, "low_risk": false}
+}
+
+test_each_kind_is_judged_by_its_own_rules_only if {
+	both := testing.with_facts(
+		testing.change_under(
+			{"autonomy": {"augment": "off"}, "pause": {"hard": true}},
+			{"autonomy": {"augment": "auto"}},
+		),
+		{
+			"/action": {"type": "approve", "class": "augment", "found_capabilities": ["raw_shell_execution"]},
+			"/resource/id": "x",
+			"/context/config/local_tracked": true,
+			"/context/pause/global": true,
+			"/context/approval": testing.approved,
+		},
+	)
+	act := _verdict(testing.with_facts(both, {"/kind": "control"}))
+	object.filter(act, ["effect", "codes", "obligations", "advice", "facts"]) == {
+		"effect": "allow",
+		"codes": ["control.granted"],
+		"obligations": [],
+		"advice": [],
+		"facts": {},
+	}
+	every type in ["approve", "nonsense"] {
+		change := _verdict(testing.change_with({"/action/type": type}))
+		change.codes == ["tier.auto_if_tests_pass"]
+	}
 }
 
 test_reading_class_is_allowed_and_opens_nothing if {

@@ -23,7 +23,7 @@ test_complete_evidence_is_low_risk if {
 }
 
 test_any_shortfall_is_not_low_risk if {
-	not evidence.low_risk with input as testing.change_with({"/evidence/tests/failed": 1})
+	evidence.low_risk == false with input as testing.change_with({"/evidence/tests/failed": 1})
 }
 
 # METADATA
@@ -109,6 +109,8 @@ test_backend_weaker_than_asked_is_a_shortfall if {
 test_backend_that_nobody_knows_is_a_shortfall if {
 	every backend in ["none", "docker", "Bubblewrap", "", null, true, 9, [], {}, ["firecracker"]] {
 		_lacks({"/evidence/sandbox/backend": backend}) == {"sandbox.minimum"}
+		said := {reason.message | some reason in evidence.shortfalls} with input as testing.change_with({"/evidence/sandbox/backend": backend})
+		said == {sprintf("the tests ran on %v, which is weaker than the configured minimum", [backend])}
 	}
 	document := testing.without(testing.change, ["/evidence/sandbox/backend"])
 	testing.assert_codes(evidence.shortfalls, {"sandbox.minimum"}) with input as document
@@ -190,7 +192,7 @@ test_change_without_files_is_not_additive if {
 	every files in [[], null, {}, "", 5] {
 		not evidence.purely_additive with input as testing.change_with({"/resource/files": files})
 	}
-	not evidence.purely_additive with input as {}
+	evidence.purely_additive == false with input as {}
 }
 
 test_one_file_that_changes_is_enough_not_to_be_additive if {

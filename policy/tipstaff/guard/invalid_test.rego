@@ -23,9 +23,9 @@ test_fact_of_another_shape_is_escalated if {
 test_fact_of_another_shape_is_invalid_by_name if {
 	every case in [
 		["subject", "/subject/id", ["", 5, true, [], {}, "a\u200b", "a\n"]],
-		["actor", "/context/actor/type", ["Human", "human ", "robot", "", 5, false, [], {}, ["human"]]],
+		["actor", "/context/actor/type", ["Human", "human ", "robot", "", 5, false, [], {}, ["human"], testing.digest("a")]],
 		["actor_id", "/context/actor/id", ["", 5, true, [], {}]],
-		["now", "/context/now", ["", "now", 5, true, [], {}, "2026-13-01T00:00:00Z", "2026-07-01T12:00:00+00:00"]],
+		["now", "/context/now", ["", "now", testing.digest("a"), 5, true, [], {}, "2026-13-01T00:00:00Z", "2026-07-01T12:00:00+00:00"]],
 		["decision_id", "/context/decision_id", ["", 5, true, [], {}]],
 		["judged_sha256", "/context/judged_sha256", ["", "b", 5, true, [], {}, upper(testing.digest("b"))]],
 		["class", "/action/class", ["", 5, true, [], {}, ["heal_additive"], "heal_additive\u200b"]],
@@ -184,6 +184,7 @@ test_rename_without_the_old_name_is_invalid if {
 		}
 		guard.invalid == {"files"} with input as testing.without(named, ["/resource/files/0/old_path"])
 	}
+	_invalid(testing.with_facts(_whole, {"/resource/files/0/old_path": "b"}), "/resource/files/0/status", "moved") == {"files"}
 	every status in ["added", "modified", "deleted", "type_changed"] {
 		_invalid(_whole, "/resource/files/0/status", status) == set()
 		_invalid(testing.with_facts(_whole, {"/resource/files/0/status": status}), "/resource/files/0/old_path", "b") == set()

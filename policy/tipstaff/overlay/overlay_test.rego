@@ -84,8 +84,8 @@ test_rule_that_is_no_collection_is_malformed if {
 
 test_entry_that_is_no_reason_is_malformed if {
 	every rule in ["escalate", "require_approval"] {
+		_malformed({"freeze": {rule: {""}}}) == {"overlay.malformed:freeze"}
 		every entry in [
-			"",
 			5,
 			null,
 			true,
@@ -110,7 +110,7 @@ test_entry_that_is_no_reason_is_malformed if {
 			object.union(_reason, {"confirmations": "2"}),
 			object.union(_reason, {"confirmations": null}),
 		] {
-			_malformed({"freeze": {rule: {entry}}}) == {"overlay.malformed:freeze"}
+			_said({"freeze": {rule: {entry}}}) == object.union(_empty, {"deny": {"overlay.malformed:freeze"}})
 			_malformed({"freeze": {rule: [_reason, entry]}}) == {"overlay.malformed:freeze"}
 		}
 	}
@@ -168,4 +168,5 @@ test_helper_with_a_rules_name_is_not_malformed if {
 	_malformed({"freeze": {"limits": {"deny": 5, "escalate": ["x"]}, "names": {"deny", "x"}}}) == set()
 	_malformed({"freeze": {"escalate": {"deny"}}}) == set()
 	_malformed({"deny": {"limits": {1}}}) == set()
+	_malformed({"freeze": {"groups": {"team": {"deny", "x"}, "list": [{"deny": {1}}]}}}) == set()
 }
