@@ -76,7 +76,7 @@ policy-test: setup
 
 layers: $(INSTALLED) ## Do imports go down the house only?
 	@echo "== layers"
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 docs: $(INSTALLED) ## Has every public name a docstring, and does cmd/ leave Python's own modules alone?
 	@echo "== docs"
