@@ -94,14 +94,15 @@ def test_an_expiry_that_cannot_be_recorded_is_told_of_later(
     assert len(told) == 2
 
 
-def test_an_approval_used_too_late_expires(approvals: Approvals, clock: SetClock) -> None:
+def test_an_approval_given_in_time_does_not_turn_into_an_expiry(
+    approvals: Approvals, clock: SetClock
+) -> None:
     key = approvals.request(asked(), MATERIAL).key
     approvals.approve(key, BOB)
     clock.now = NOON + timedelta(minutes=15)
-    assert _code(lambda: approvals.consume(key)) == "approval.expired"
-    request = approvals.show(key)
-    assert (request.status, request.decided_by) == ("expired", BOB)
-    assert [swept.key for swept in approvals.sweep()] == [key]
+    assert approvals.sweep() == []
+    assert approvals.show(key).status == "approved"
+    assert approvals.consume(key).status == "consumed"
 
 
 def test_asking_again_after_expiry_is_a_new_request(approvals: Approvals, clock: SetClock) -> None:

@@ -116,8 +116,6 @@ class ApprovalsMachine(RuleBasedStateMachine):
     @rule(key=keys)
     def consume(self, key: str) -> None:
         known = self.model[key]
-        if known.status == "approved" and self.clock.now >= known.expires_at:
-            known.status = "expired"
         expected = {
             "approved": None,
             "consumed": "approval.consumed",

@@ -250,3 +250,17 @@ def test_a_lost_witness_key_is_never_replaced_quietly(tmp_path: Path) -> None:
     assert _refusal(trail(tmp_path)) == "checkpoint.altered"
     other = Trail(tmp_path / "second", witness=tmp_path / "witness")
     assert _refusal(other) == "checkpoint.altered"
+
+
+def test_copies_of_a_trail_that_part_are_told_by_the_witness(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tipstaff.ledger.writer.CHECKPOINT_SECONDS", 0)
+    mine = trail(tmp_path)
+    mine.append(note("1"))
+    shutil.copytree(tmp_path / "state", tmp_path / "copy")
+    with Trail(tmp_path / "copy", witness=tmp_path / "witness") as copy:
+        copy.append(note("2 of the copy"))
+    assert _refusal(mine) == "trail.rewritten"
+    assert [problem.code for problem in mine.verify().problems] == ["trail.rewritten"]
+    assert copy.verify().problems == ()

@@ -1,8 +1,8 @@
 """Requests for a person's decision: asked once, decided once, used once, and never by running out of time.
 
-``pending`` becomes ``approved``, ``rejected`` or ``expired``; ``approved`` becomes ``consumed``, or ``expired`` where
-it is used too late. A time limit is over at its very instant. Each step is one conditional statement under the
-write lock. Who may decide is for policy to say, not for this module.
+``pending`` becomes ``approved``, ``rejected`` or ``expired``, and ``approved`` becomes ``consumed``. A time limit is over
+at its very instant. Each step is one conditional statement under the write lock. Who may decide, and whether an
+approval still counts when it is used, is for policy to say, not for this module.
 """
 
 from __future__ import annotations
@@ -152,26 +152,19 @@ class Approvals:
         return self._decide(key, lambda _row, instant: decision("rejected", actor, instant, note))
 
     def consume(self, key: str) -> ApprovalRequest:
-        """Use an approval, once; call it before the effect.
+        """Mark an approval as used, once. Whether it was used in time, policy says when it judges again before that.
 
-        Raises ``ContractError``: ``approval.consumed`` the second time, ``approval.expired`` where it is too late, and
-        ``approval.undecided`` where nobody has approved.
+        Raises ``ContractError``: ``approval.consumed`` the second time, and ``approval.undecided`` or
+        ``approval.expired`` where nobody has approved.
         """
         now = self._now()
         with writing(self._database) as connection:
             row = self._resolved(connection, key)
-            standing = and_(_columns.key == row.key, _columns.status == "approved")
             used = connection.execute(
                 update(approvals)
-                .where(standing, _columns.expires_at > now)
+                .where(_columns.key == row.key, _columns.status == "approved")
                 .values(status="consumed")
             ).rowcount
-            if not used:
-                connection.execute(
-                    update(approvals)
-                    .where(standing, _columns.expires_at <= now)
-                    .values(status="expired")
-                )
             request = self._request(self._resolved(connection, row.key), now)
         if not used:
             raise refusal.unusable(request)
