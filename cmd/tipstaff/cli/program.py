@@ -89,25 +89,44 @@ def run(argv: list[str]) -> int:
         return stop.exit_code
     except click.ClickException as error:
         error.show()
-        return error.exit_code
+        return _tell(_usage(error), error.exit_code, argv)
     except click.Abort:
         click.echo("interrupted", err=True)
-        return _INTERRUPTED
+        stopped = {"code": "interrupted", "message": "interrupted", "file": None, "field": None}
+        return _tell({**stopped, "fix": "run the command again"}, _INTERRUPTED, argv)
     except Error as error:
-        return _report(error, as_json="--json" in argv)
+        return _report(error, argv)
     except BrokenPipeError:
         # The reader went away; Python would complain again when it closes stdout.
         sys.stderr.close()
         return 0
 
 
-def _report(error: Error, *, as_json: bool) -> int:
+def _report(error: Error, argv: list[str]) -> int:
     from tipstaff.documents.text import visible
 
     click.echo(f"error: {visible(str(error))} [{error.code}]", err=True)
     click.echo(f"fix: {visible(error.fix)}", err=True)
-    if as_json:
+    return _tell(error.diagnostics(), error.exit_code, argv)
+
+
+def _usage(error: click.ClickException) -> dict[str, str | None]:
+    """A wrong call as the same data that every other error is."""
+    context = getattr(error, "ctx", None)
+    parameter = getattr(error, "param", None)
+    command = context.command_path if context else "tipstaff"
+    return {
+        "code": "usage",
+        "message": error.format_message(),
+        "file": None,
+        "field": parameter.opts[0] if parameter else None,
+        "fix": f"see `{command} --help`",
+    }
+
+
+def _tell(diagnostics: dict[str, str | None], code: int, argv: list[str]) -> int:
+    if "--json" in argv:
         from tipstaff.cli.output import print_json
 
-        print_json({"error": error.diagnostics()})
-    return error.exit_code
+        print_json({"error": diagnostics})
+    return code

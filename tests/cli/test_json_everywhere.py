@@ -1,0 +1,228 @@
+"""With --json every verb prints one JSON document, when it works and when it does not; exit codes tell which."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from support.documents import a_change
+from support.workshop import Workshop
+from tipstaff.cli.program import program
+
+Verb = tuple[str, ...]
+UNKNOWN_KEY = "ab" * 32
+
+
+def verbs() -> list[Verb]:
+    """Every command that is no group."""
+    found: list[Verb] = []
+    context = click.Context(program)
+    for name in program.list_commands(context):
+        command = program.get_command(context, name)
+        assert command is not None
+        inner = command.list_commands(context) if isinstance(command, click.Group) else None
+        found += [(name,)] if inner is None else [(name, each) for each in inner]
+    return found
+
+
+GOOD: dict[Verb, tuple[list[str], int]] = {
+    ("approvals", "approve"): (["{key}"], 0),
+    ("approvals", "list"): ([], 0),
+    ("approvals", "reject"): (["{other}"], 0),
+    ("approvals", "show"): (["{key}"], 0),
+    ("audit", "export"): (["{new}"], 0),
+    ("audit", "list"): ([], 0),
+    ("audit", "verify"): ([], 0),
+    ("change", "list"): ([], 0),
+    ("change", "propose"): (["--class", "heal_additive", "--diff", "{diff}"], 1),
+    ("change", "show"): (["{change}"], 0),
+    ("check",): ([], 0),
+    ("completion",): (["bash"], 0),
+    ("decide",): (["{input}"], 1),
+    ("doctor",): ([], 0),
+    ("explain",): (["{change}"], 0),
+    ("init",): (["--force"], 0),
+    ("pause",): (["--reason", "x"], 0),
+    ("policy", "build"): (["--out", "{new}"], 0),
+    ("policy", "sign"): ([], 0),
+    ("policy", "test"): ([], 0),
+    ("resume",): ([], 0),
+    ("sidecar", "start"): ([], 0),
+    ("sidecar", "status"): ([], 0),
+    ("sidecar", "stop"): ([], 0),
+    ("tiers",): ([], 0),
+    ("audit", "restart"): (["--reason", "x"], 0),
+}
+
+# What a verb is given that it must refuse, beside a project whose configuration is broken.
+BAD: list[tuple[Verb, list[str], int]] = [
+    (("approvals", "approve"), [UNKNOWN_KEY], 2),
+    (("approvals", "approve"), [], 2),
+    (("approvals", "list"), ["--status", "denied"], 2),
+    (("approvals", "reject"), [UNKNOWN_KEY], 2),
+    (("approvals", "show"), ["x"], 2),
+    (("audit", "export"), ["README.md"], 2),
+    (("audit", "list"), ["--last", "0"], 2),
+    (("change", "propose"), ["--diff", "absent", "--class", "augment"], 2),
+    (("change", "propose"), ["--class", "augment"], 2),
+    (("change", "show"), ["abcdef"], 2),
+    (("change", "shwo"), ["abcdef"], 2),
+    (("completion",), ["tcsh"], 2),
+    (("decide",), ["absent.json"], 2),
+    (("decide",), [], 2),
+    (("decide",), ["README.md"], 2),
+    (("explain",), ["no-such-decision"], 2),
+    (("init",), [], 2),
+    (("init",), ["absent"], 2),
+    (("pause",), [], 2),
+    (("policy", "build"), [], 2),
+    (("policy", "sign"), ["golden"], 2),
+    (("policy", "test"), ["golden"], 2),
+    (("tiers",), ["extra"], 2),
+    (("tires",), [], 2),
+]
+
+
+@pytest.fixture
+def words(workshop: Workshop, tmp_path: Path) -> dict[str, str]:
+    """What the placeholders of the arguments stand for."""
+    first = workshop.propose().effects.approval
+    other = workshop.propose({"skills/b.md": "x\n"})
+    assert first is not None
+    assert other.effects.approval is not None
+    (tmp_path / "change.diff").write_bytes(workshop.diff({"skills/c.md": "x\n"}))
+    (tmp_path / "input.json").write_text(json.dumps(a_change()))
+    return {
+        "key": first.key,
+        "other": other.effects.approval.key,
+        "change": other.verdict.decision_id,
+        "diff": str(tmp_path / "change.diff"),
+        "input": str(tmp_path / "input.json"),
+        "new": str(tmp_path / "new.file"),
+    }
+
+
+def the_document(stdout: str) -> Any:
+    """The one JSON document, which ends with a newline."""
+    value = json.loads(stdout)
+    assert stdout.endswith("}\n")
+    assert "\x1b" not in stdout
+    return value
+
+
+def test_table_of_good_calls_names_every_verb() -> None:
+    assert set(GOOD) == set(verbs())
+
+
+def test_each_verb_that_works_prints_one_document(
+    workshop: Workshop, words: dict[str, str]
+) -> None:
+    workshop.run("sidecar", "start")
+    for verb, (arguments, code) in GOOD.items():
+        Path(words["new"]).unlink(missing_ok=True)
+        answer = workshop.run(*verb, *(text.format_map(words) for text in arguments), "--json")
+        assert answer.code == code, (verb, answer.stdout, answer.stderr)
+        assert "error" not in the_document(answer.stdout), verb
+
+
+@pytest.mark.parametrize(("verb", "arguments", "code"), BAD)
+def test_verb_that_is_used_wrongly_prints_one_document(
+    workshop: Workshop, verb: Verb, arguments: list[str], code: int
+) -> None:
+    answer = workshop.run(*verb, *arguments, "--json")
+    assert answer.code == code
+    told = the_document(answer.stdout)["error"]
+    assert set(told) == {"code", "message", "file", "field", "fix"}
+    assert told["code"]
+    assert told["message"]
+    assert told["fix"]
+    assert told["message"] in answer.stderr
+
+
+NEEDS_NO_CONFIG = {
+    ("completion",),
+    ("doctor",),
+    ("init",),
+    ("policy", "build"),
+    ("change", "list"),
+    ("change", "show"),
+}
+
+
+def test_each_verb_in_a_project_with_a_broken_configuration_says_so_in_one_document(
+    workshop: Workshop, words: dict[str, str]
+) -> None:
+    (workshop.root / "tipstaff.yaml").write_text("schema_version: one\n")
+    for verb in set(GOOD) - NEEDS_NO_CONFIG:
+        arguments = [text.format_map(words) for text in GOOD[verb][0]]
+        answer = workshop.run(*verb, *arguments, "--json")
+        assert answer.code == 2, (verb, answer.stdout)
+        assert the_document(answer.stdout)["error"]["field"] == "schema_version", verb
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        (["chnage"], "change"),
+        (["tires"], "tiers"),
+        (["change", "porpose"], "propose"),
+        (["approvals", "aprove"], "approve"),
+        (["audit", "verfy"], "verify"),
+        (["polcy", "test"], "policy"),
+    ],
+)
+def test_wrong_verb_suggests_the_right_one(
+    workshop: Workshop, wrong: list[str], right: str
+) -> None:
+    answer = workshop.run(*wrong)
+    assert answer.code == 2
+    assert f"Did you mean {right!r}?" in answer.stderr
+    assert answer.stdout == ""
+
+
+def test_verb_that_is_like_none_gets_no_suggestion(workshop: Workshop) -> None:
+    answer = workshop.run("xyzzy")
+    assert answer.code == 2
+    assert "Did you mean" not in answer.stderr
+
+
+@pytest.mark.parametrize("verb", [(), *verbs()], ids=" ".join)
+def test_help_of_each_verb_says_what_it_does(workshop: Workshop, verb: Verb) -> None:
+    answer = workshop.run(*verb, "--help")
+    assert answer.code == 0
+    assert answer.stdout.startswith("Usage: tipstaff")
+    if verb:
+        assert "--json" in answer.stdout
+    assert answer.stderr == ""
+
+
+def test_exit_codes_tell_how_a_decision_went(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decide(document: Any) -> int:
+        return workshop.run("decide", "-", stdin=json.dumps(document).encode()).code
+
+    workshop.configure(autonomy={"heal_additive": "auto-if-tests-pass", "heal_warning": "off"})
+    assert decide(a_change()) == 0
+    assert decide(a_change("augment")) == 1
+    assert decide(a_change("heal_warning")) == 1
+    assert decide(a_change(action__found_capabilities=None)) == 1
+    assert decide([]) == 2
+    monkeypatch.setenv("TIPSTAFF_OPA_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("TIPSTAFF_OPA_TOKEN", "t")
+    assert decide(a_change()) == 3
+
+
+def test_reader_that_goes_away_is_no_error(workshop: Workshop) -> None:
+    line = (
+        f"{sys.executable} -c 'from tipstaff.cli import main; main()' audit list --json | head -c 1"
+    )
+    ended = subprocess.run(line, shell=True, cwd=workshop.root, capture_output=True, check=False)
+    assert ended.stdout == b"{"
+    assert b"Traceback" not in ended.stderr
