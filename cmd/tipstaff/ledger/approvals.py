@@ -1,7 +1,7 @@
 """Requests for a person's decision: asked once, decided once, used once, and never by running out of time.
 
-``pending`` becomes ``approved``, ``rejected`` or ``expired``, and ``approved`` becomes ``consumed``. A time limit is over
-at its very instant. Each step is one conditional statement under the write lock. Who may decide, and whether an
+``pending`` becomes ``approved``, ``rejected`` or ``expired``, and ``approved`` becomes ``consumed``. A time limit is
+over at its very instant. Each step is one conditional statement under the write lock. Who may decide, and whether an
 approval still counts when it is used, is for policy to say, not for this module.
 """
 
