@@ -69,10 +69,10 @@ deny contains reasons.on(rego.metadata.chain(), input.action.class) if not _clas
 
 # METADATA
 # title: Invalid configuration
-# description: A tier or class in a configuration file is unknown, so every class is off.
+# description: A key, a name or a value in a configuration file is unknown or of another shape, so every class is off.
 # custom:
 #   code: config.invalid
-#   message: a configuration file names an unknown tier or class; every class is off
+#   message: a configuration file says something that is not understood; every class is off
 #   solution: run `tipstaff check` and correct what it names
 deny contains reasons.of(rego.metadata.chain()) if not config.valid
 

@@ -8,8 +8,12 @@ package tipstaff.decision
 
 # METADATA
 # title: The verdict
-# description: The one answer to the input document.
+# description: The one answer to the input document. Where the rules come to none, this code stands for it.
 # entrypoint: true
+# custom:
+#   code: decision.undefined
+#   message: the rules came to no answer
+#   solution: run `tipstaff policy test`; a rule that the verdict is made of is undefined
 default verdict := {
 	"schema_version": 1,
 	"kind": "none",

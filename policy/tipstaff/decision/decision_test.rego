@@ -93,9 +93,6 @@ test_many_documents_are_answered_in_order if {
 	decision.verdicts == [] with input as {"documents": []}
 }
 
-# METADATA
-# custom:
-#   req: [E-12]
 test_nothing_granted_is_refused if {
 	verdict := _verdict(testing.with_facts(_under("audit", null), {"/resource/files": []})) with data.tipstaff.autonomy.grant as set()
 	testing.assert_verdict(verdict, "deny", "decision.no_grant")
@@ -103,9 +100,6 @@ test_nothing_granted_is_refused if {
 	testing.assert_verdict(control, "deny", "decision.no_grant")
 }
 
-# METADATA
-# custom:
-#   req: [E-12]
 test_approval_of_what_nobody_grants_is_refused if {
 	document := testing.with_facts(testing.control, {"/context/approval": testing.approved})
 	verdict := _verdict_beside(document, {"freeze": {"require_approval": {"ask"}}}) with data.tipstaff.control.grant as set()

@@ -15,9 +15,10 @@ _reported := _stricter if {
 } else := _granted
 
 # A code that several reasons share is listed once, where it first stands.
-_codes := [reason.code |
+_codes := [code |
 	some place, reason in _reported
-	not _earlier(reason.code, place)
+	code := reason.code
+	not _earlier(code, place)
 ]
 
 _earlier(code, place) if {

@@ -56,7 +56,7 @@ test_corpus_is_of_every_effect if {
 
 # METADATA
 # custom:
-#   req: [E-07, E-12]
+#   req: [E-07]
 test_added_refusal_never_loosens if {
 	every document in _corpus {
 		every rules in [{"deny": {"no"}}, {"deny": true}, {"escalate": {"tell"}}] {
@@ -67,7 +67,7 @@ test_added_refusal_never_loosens if {
 
 # METADATA
 # custom:
-#   req: [E-07, E-12]
+#   req: [E-07]
 test_added_demand_for_approval_never_loosens if {
 	every document in _corpus {
 		every rules in [{"require_approval": {"ask"}}, {"require_approval": {_two}}, {"obligations": {{"id": "notify"}}}] {
@@ -78,7 +78,7 @@ test_added_demand_for_approval_never_loosens if {
 
 # METADATA
 # custom:
-#   req: [E-12, T-11]
+#   req: [T-11]
 test_local_setting_that_tightens_never_loosens if {
 	every document in _corpus {
 		every local in [
@@ -94,7 +94,7 @@ test_local_setting_that_tightens_never_loosens if {
 
 # METADATA
 # custom:
-#   req: [E-12, T-11, T-13, G-03]
+#   req: [T-11, T-13, G-03]
 test_local_setting_that_asks_for_more_never_loosens if {
 	every document in _corpus {
 		every local in [
@@ -109,7 +109,7 @@ test_local_setting_that_asks_for_more_never_loosens if {
 
 # METADATA
 # custom:
-#   req: [E-12]
+#   req: [E-07]
 test_layer_that_says_nothing_loosens_no_other if {
 	blocked := testing.with_facts(_under("augment", {"autonomy": {"augment": "off"}}), {
 		"/action/found_capabilities": ["raw_shell_execution"],
