@@ -12,9 +12,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import help as commands
+import reference
 import schemas
 
-WRITERS = (schemas, commands)
+WRITERS = (schemas, commands, reference)
 ROOT = Path(__file__).parents[2]
 
 
