@@ -1,0 +1,263 @@
+"""No corrupted document is allowed: what is refused stays refused, and what is allowed stays so only where named here.
+
+Everything is evaluated without strict errors, where a built-in that fails makes its rule undefined: the worst case.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.corruption import Mutant, dump, mutants
+from support.documents import changed
+from support.rego import evaluate
+from tipstaff import declared
+from tipstaff.pdp.opa import Opa
+
+EXAMPLES = {
+    file.name.removesuffix(".input.json"): json.loads(file.read_text())
+    for file in sorted((declared.folder("contracts") / "examples").glob("*.input.json"))
+}
+CHANGE = EXAMPLES["change-allow"]
+FILE = CHANGE["resource"]["files"][0]
+SHA256 = "e7" * 32
+APPROVAL = {
+    "key": "a1" * 32,
+    "digest": CHANGE["context"]["judged_sha256"],
+    "status": "approved",
+    "requested_by": {"id": "alice@laptop", "type": "human"},
+    "decided_by": {"id": "bob@desk", "type": "human"},
+    "decided_at": "2026-07-01T11:00:00Z",
+    "expires_at": "2026-07-01T13:00:00Z",
+    "confirmations": 1,
+}
+NAME = {"zero as text", "as text", "other case", "space added"}
+LEFT_OUT = {"absent", "null"}
+GROUP = LEFT_OUT | {"empty object"}
+LIST = LEFT_OUT | {"empty list"}
+
+# Where an allowed change stays allowed, in which ways, and why no harm comes of it.
+HARMLESS: dict[str, tuple[set[str], str]] = {
+    "schema_version": ({"as a float"}, "1.0 is 1"),
+    "subject.id": (
+        NAME,
+        "any visible name is a name; who it is matters to pauses, which the engine reads",
+    ),
+    "resource.base": (
+        NAME,
+        "any visible name is a name; the approval binds it, no rule compares it",
+    ),
+    "resource.files.*.path": (
+        {"space added", "line end added"},
+        "the path of another file, whose name is odd and shows",
+    ),
+    "resource.files.*.old_path": ({"absent"}, "a file that keeps its name has no old one"),
+    "resource.files.*.binary": ({"true"}, "what it gains is measured either way"),
+    "resource.files.*.language": (NAME | {"null"}, "only a new file needs a known language"),
+    "evidence.drift": (
+        {"absent", "empty object", "in an object"},
+        "drift is shown to a person, and no rule reads it",
+    ),
+    "context.decision_id": (NAME, "the engine holds it against the one it sent"),
+    "context.actor.id": (NAME, "any visible name is a name; without an approval none is compared"),
+    "context.pause.hard": ({"true"}, "a hard pause is none while nothing is paused"),
+    "context.config.team.schema_version": ({"absent", "as a float"}, "the rules know one version"),
+    "context.config.team.autonomy.audit": ({"absent"}, "the tier of another class"),
+    "context.config.team.autonomy.augment": ({"absent"}, "the tier of another class"),
+    "context.config.team.autonomy.heal_breaking": ({"absent"}, "the tier of another class"),
+    "context.config.team.autonomy.heal_warning": ({"absent"}, "the tier of another class"),
+    "context.config.team.approval_gates": (GROUP, "built-in pins and names remain"),
+    "context.config.team.approval_gates.require_human": (LIST, "pins of other classes"),
+    "context.config.team.approval_gates.require_human.*": ({"absent"}, "a pin of another class"),
+    "context.config.team.approval_gates.forbid": (LIST, "the built-in names remain"),
+    "context.config.team.approval_gates.forbid.*": ({"absent"}, "the built-in names remain"),
+    "context.config.team.paths": (GROUP, "left out, all paths but vendored ones are allowed"),
+    "context.config.team.paths.allowed": (LEFT_OUT, "left out, all paths are allowed"),
+    "context.config.team.paths.read_only": (LIST, "the control plane is out of reach anyway"),
+    "context.config.team.paths.read_only.*": (NAME | {"absent"}, "another glob is another glob"),
+    "context.config.team.sandbox": (GROUP, "strict and the weakest backend that counts"),
+    "context.config.team.sandbox.profile": (LEFT_OUT, "left out, it is strict"),
+    "context.config.team.sandbox.minimum_backend": (LEFT_OUT, "left out, it is the bundle's"),
+    "context.config.local_tracked": ({"true"}, "it is advised against, and not refused"),
+    "context.bundles.org": ({"absent"}, "no overlay is expected either way"),
+    "context.approval": ({"absent"}, "there is no approval either way"),
+}
+HARMLESS_TO_AN_ACT: dict[str, tuple[set[str], str]] = {
+    "resource.id": (NAME, "any visible name is a name; the ledger looks for it"),
+    "evidence": (
+        LEFT_OUT
+        | {"true", "false", "empty text", "zero as text", "empty list", "list of null"}
+        | {
+            "negative",
+            "fraction",
+            "huge number",
+            "in a list",
+            "in an object",
+            "as text",
+            "as a list",
+        },
+        "no rule reads evidence about an act",
+    ),
+    "context.pause.global": ({"null", "true"}, "a pause is about automatic work"),
+    "context.pause.user": ({"null", "true"}, "a pause is about automatic work"),
+    **{
+        place: HARMLESS[place]
+        for place in (
+            "schema_version",
+            "subject.id",
+            "context.decision_id",
+            "context.actor.id",
+            "context.pause.hard",
+            "context.config.local_tracked",
+            "context.bundles.org",
+            "context.approval",
+        )
+    },
+}
+# Refused documents that differ from the allowed one in one fact, and the path of that fact.
+REFUSED: dict[str, tuple[dict[str, Any], tuple[str | int, ...]]] = {
+    "forbidden capability": (
+        {"action__found_capabilities": ["raw_shell_execution"]},
+        ("action", "found_capabilities"),
+    ),
+    "capability asked for": (
+        {"action__requested_capabilities": ["raw_shell_execution"]},
+        ("action", "requested_capabilities"),
+    ),
+    "capability of caution": (
+        {"action__found_capabilities": ["dynamic_code"]},
+        ("action", "found_capabilities"),
+    ),
+    "unknown class": ({"action__class": "heal_foo"}, ("action", "class")),
+    "reading class": ({"action__class": "audit"}, ("action", "class")),
+    "control plane": (
+        {"resource__files": [{**FILE, "path": "skills/tipstaff.yaml"}]},
+        ("resource", "files"),
+    ),
+    "read-only path": (
+        {"resource__files": [{**FILE, "path": "skills/vendor/x.md"}]},
+        ("resource", "files"),
+    ),
+    "moved policy": (
+        {"resource__files": [{**FILE, "status": "renamed", "old_path": "policy/x"}]},
+        ("resource", "files"),
+    ),
+    "removed file": ({"resource__files": [{**FILE, "status": "deleted"}]}, ("resource", "files")),
+    "mode": ({"resource__files": [{**FILE, "mode_changed": True}]}, ("resource", "files")),
+    "definition": (
+        {"resource__files": [{**FILE, "touches_existing_definition": True}]},
+        ("resource", "files"),
+    ),
+    "failed test": ({"evidence__tests__failed": 1}, ("evidence", "tests")),
+    "no test": ({"evidence__tests__passed": 0}, ("evidence", "tests")),
+    "stale tests": ({"evidence__tests__diff_sha256": SHA256}, ("evidence", "tests")),
+    "no isolation": ({"evidence__sandbox__isolated": False}, ("evidence", "sandbox")),
+    "unknown backend": ({"evidence__sandbox__backend": "none"}, ("evidence", "sandbox")),
+    "nothing held": ({"evidence__sandbox__held": ["network"]}, ("evidence", "sandbox")),
+    "global pause": ({"context__pause__global": True}, ("context", "pause")),
+    "pause of the user": ({"context__pause__user": True}, ("context", "pause")),
+    "switch": (
+        {"context__pause__switches": {"TIPSTAFF_AUTO_EXECUTE_DISABLED": "1"}},
+        ("context", "pause"),
+    ),
+    "other revision": ({"context__bundles__tipstaff": "other"}, ("context", "bundles")),
+    "absent overlay": ({"context__bundles__org": "r1"}, ("context", "bundles")),
+    "invalid tier": (
+        {"context__config__team__autonomy": {"heal_additive": "propse"}},
+        ("context", "config", "team", "autonomy"),
+    ),
+    "local tier": (
+        {
+            "context__config__local": {"schema_version": 1, "autonomy": {"heal_additive": "off"}},
+            "context__config__local_sha256": SHA256,
+        },
+        ("context", "config", "local"),
+    ),
+    "stale approval": (
+        {"context__approval": {**APPROVAL, "digest": SHA256}},
+        ("context", "approval"),
+    ),
+    "expired approval": (
+        {"context__approval": {**APPROVAL, "expires_at": "2026-07-01T12:00:00Z"}},
+        ("context", "approval"),
+    ),
+    "agent's approval": (
+        {"context__approval": {**APPROVAL, "decided_by": {"id": "bot@desk", "type": "agent"}}},
+        ("context", "approval"),
+    ),
+}
+# What of the above is another valid fact and not a broken one: then the document is as good as the allowed one.
+VALID: dict[str, set[str]] = {
+    "action.found_capabilities": {"empty list"},
+    "action.found_capabilities.*": {"absent"},
+    "action.requested_capabilities": {"empty list"},
+    "action.requested_capabilities.*": {"absent"},
+    "resource.files.*.path": {"line end added"},
+    "resource.files.*.mode_changed": {"false"},
+    "resource.files.*.touches_existing_definition": {"false"},
+    "evidence.sandbox.isolated": {"true"},
+    "context.pause.global": {"false"},
+    "context.pause.user": {"false"},
+    "context.pause.switches": {"empty object"},
+    "context.pause.switches.TIPSTAFF_AUTO_EXECUTE_DISABLED": {
+        "absent",
+        "empty text",
+        "zero as text",
+    },
+    "context.bundles.org": LEFT_OUT,
+    "context.config.local.autonomy": LEFT_OUT | {"empty object"},
+    "context.config.local.autonomy.heal_additive": {"absent"},
+    "context.config.local": {"empty object"},
+    "context.approval": LEFT_OUT,
+}
+
+
+def allowed(opa: Opa, folder: Path, cases: list[Mutant]) -> dict[str, set[str]]:
+    """Where and in which ways the mutants are allowed all the same."""
+    query = "[verdict.effect | some verdict in data.tipstaff.decision.verdicts]"
+    effects = evaluate(opa, query, dump([case.document for case in cases]), folder)
+    assert len(effects) == len(cases)
+    found: dict[str, set[str]] = {}
+    for case, effect in zip(cases, effects, strict=True):
+        if effect == "allow":
+            found.setdefault(case.place, set()).add(case.how)
+    return found
+
+
+@pytest.mark.req("E-04", "E-05", "E-11")
+@pytest.mark.parametrize(
+    ("name", "harmless"),
+    [("change-allow", HARMLESS), ("control-allow", HARMLESS_TO_AN_ACT)],
+)
+def test_allowed_document_stays_so_only_where_it_is_harmless(
+    opa: Opa, tmp_path: Path, name: str, harmless: dict[str, tuple[set[str], str]]
+) -> None:
+    found = allowed(opa, tmp_path, list(mutants(name, EXAMPLES[name])))
+    assert found == {place: ways for place, (ways, _) in harmless.items()}
+
+
+@pytest.mark.req("E-04", "E-05", "E-11")
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if not name.endswith("-allow")])
+def test_refused_example_is_never_allowed(opa: Opa, tmp_path: Path, name: str) -> None:
+    found = allowed(opa, tmp_path, list(mutants(name, EXAMPLES[name])))
+    # To say that nothing was found is the very fact that this example lacks.
+    lacking = {"action.found_capabilities": {"empty list"}}
+    assert found == (lacking if name == "change-escalate" else {})
+
+
+@pytest.mark.req("E-04", "E-05", "E-11", "G-02", "T-06", "PA-05", "AP-10")
+def test_document_refused_for_one_fact_is_never_allowed(opa: Opa, tmp_path: Path) -> None:
+    documents = {name: changed(CHANGE, **changes) for name, (changes, _) in REFUSED.items()}
+    query = "[verdict.effect | some verdict in data.tipstaff.decision.verdicts]"
+    effects = evaluate(opa, query, dump(list(documents.values())), tmp_path)
+    assert "allow" not in effects
+    cases = [
+        case
+        for name, document in documents.items()
+        for case in mutants(name, document, below=REFUSED[name][1])
+    ]
+    for place, ways in allowed(opa, tmp_path, cases).items():
+        assert ways <= VALID.get(place, set()), place
