@@ -25,6 +25,7 @@ from tipstaff.evidence.repository import Repository
 from tipstaff.ledger.approvals import Approvals, Material, NewRequest
 from tipstaff.ledger.changes import Changes
 from tipstaff.ledger.database import open_database
+from tipstaff.ledger.holds import hold
 from tipstaff.ledger.request_row import request_key
 from tipstaff.ledger.trail import NewRecord
 from tipstaff.project import timestamp
@@ -76,25 +77,16 @@ class Enforcer:
         """
         if not isinstance(verdict, Verdict):
             raise _unjudged("there is no verdict")
-        asked = {type(obligation): obligation for obligation in verdict.obligations}
-        pull_request = asked.get(OpenPullRequest)
-        request = asked.get(RequestApproval)
+        asked = verdict.obligations
+        pull_request = next((one for one in asked if isinstance(one, OpenPullRequest)), None)
+        request = next((one for one in asked if isinstance(one, RequestApproval)), None)
         if pull_request is None and request is None:
             self.changes.record(_change(verdict, material, "judged"))
             return Effects()
         judgement = self._engine.redeem(verdict)
         _demand_judged(judgement, material)
-        waiting = self._waiting(judgement) if isinstance(request, RequestApproval) else None
-        if waiting is not None:
-            return self._join(waiting)
-        self.changes.record(_change(verdict, material, "proposing"))
-        key = _key(judgement) if isinstance(request, RequestApproval) else None
-        effects = Effects()
-        if isinstance(pull_request, OpenPullRequest):
-            effects = self._propose(judgement, material, key)
-        if isinstance(request, RequestApproval):
-            effects = self._ask(judgement, material, request, effects)
-        return effects
+        with hold(self._engine.project.state, judgement.question.judged_sha256):
+            return self._carry_out(judgement, material, pull_request, request)
 
     def finish(self, verdict: Verdict, request: ApprovalRequest) -> None:
         """Carry out an approved change: its draft becomes ready. Safe to do again after a crash in between.
@@ -128,6 +120,24 @@ class Enforcer:
             if change.pull_request:
                 self._forge.close(change.pull_request, comment)
             self.changes.rejected(change.id)
+
+    def _carry_out(
+        self,
+        judgement: Judgement,
+        material: Proposed,
+        pull_request: OpenPullRequest | None,
+        request: RequestApproval | None,
+    ) -> Effects:
+        waiting = self._waiting(judgement) if request else None
+        if waiting is not None:
+            return self._join(waiting)
+        self.changes.record(_change(judgement.verdict, material, "proposing"))
+        effects = Effects()
+        if pull_request:
+            effects = self._propose(judgement, material, _key(judgement) if request else None)
+        if request:
+            effects = self._ask(judgement, material, request, effects)
+        return effects
 
     def _propose(self, judgement: Judgement, material: Proposed, key: str | None) -> Effects:
         verdict, change = judgement.verdict, material.document

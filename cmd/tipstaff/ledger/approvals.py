@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,11 @@ from sqlalchemy import Connection, Engine, and_, or_, select, update
 
 from tipstaff.documents.approval import ApprovalRequest
 from tipstaff.documents.input import Actor
-from tipstaff.errors import ContractError, EvidenceError
+from tipstaff.errors import ContractError
 from tipstaff.ledger import refusal
 from tipstaff.ledger.confirmation import NO_TOKEN, decision, fingerprint, is_token, person
 from tipstaff.ledger.database import corrupt, reading, writing
-from tipstaff.ledger.files import locked, private_folder
+from tipstaff.ledger.holds import hold
 from tipstaff.ledger.request_row import (
     Material,
     NewRequest,
@@ -198,18 +198,7 @@ class Approvals:
         The kernel ends a dead holder's hold, so what it left ``approved`` the next one finds so.
         """
         name = self.show(key).key
-        folder = Path(self._path).parent / "holds"
-        with ExitStack() as stack:
-            try:
-                private_folder(folder)
-                stack.enter_context(locked(folder / name, fleeting=True))
-            except OSError as error:
-                raise EvidenceError(
-                    "store.unreadable",
-                    f"the request can't be held: {error.strerror or error}",
-                    file=str(folder),
-                    fix="make the state folder writable for you",
-                ) from error
+        with hold(Path(self._path).parent, name):
             yield self.show(name)
 
     def _decide(
