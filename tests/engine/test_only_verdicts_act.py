@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -61,8 +62,8 @@ class Bench:
         return self.workshop.branches(), self.workshop.pull_requests(), changes
 
 
-@pytest.fixture
-def bench(workshop: Workshop) -> Iterator[Bench]:
+@contextmanager
+def a_bench(workshop: Workshop) -> Iterator[Bench]:
     """A bench on which every method would do its work if it got its verdict."""
     waiting = workshop.propose().effects.approval
     assert waiting is not None
@@ -74,6 +75,13 @@ def bench(workshop: Workshop) -> Iterator[Bench]:
         document = _document(Request(diff, "heal_additive", engine.actor.id), patch, run)
         enforcer = Enforcer(engine, repository, say=lambda line: None)
         yield Bench(workshop, engine, enforcer, Proposed(document, diff, patch), waiting)
+
+
+@pytest.fixture
+def bench(workshop: Workshop) -> Iterator[Bench]:
+    """A bench."""
+    with a_bench(workshop) as bench:
+        yield bench
 
 
 ACTS = ("carry_out", "finish", "withdraw")

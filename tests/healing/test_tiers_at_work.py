@@ -238,8 +238,9 @@ def test_local_tier_above_the_ceiling_is_clamped_and_the_clamp_is_audited_once(
     workshop: Workshop,
 ) -> None:
     workshop.configure(autonomy={"augment": "propose"})
-    workshop.prefer(autonomy={"augment": "auto"})
-    assert tiers(workshop)["augment"] == "propose"
+    for wish in ("auto-if-tests-pass", "auto"):
+        workshop.prefer(autonomy={"augment": wish})
+        assert tiers(workshop)["augment"] == "propose"
     workshop.decide(a_change("augment"))
     clamps = [record for record in workshop.records() if record["decision"] == "blocked-by-ceiling"]
     assert [clamp["detail"] for clamp in clamps] == [{"requested": "auto", "ceiling": "propose"}]

@@ -1,0 +1,145 @@
+"""A check that cannot fail proves nothing: one fault planted in each group of rows turns a test of the group red."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from support.edited_policy import edit_rego, put_in_place
+from support.workshop import Workshop
+from tipstaff.documents import input as inputs
+from tipstaff.engine import Engine
+from tipstaff.evidence.golden import GoldenRun
+from tipstaff.ledger.approvals import Approvals
+from tipstaff.ledger.pause import PauseSwitch
+from tipstaff.ledger.trail import Trail
+
+TESTS = Path(__file__).parents[1]
+Plant = Callable[[pytest.MonkeyPatch, Path], None]
+
+
+def module(path: str) -> ModuleType:
+    """A test module, to call its tests."""
+    spec = importlib.util.spec_from_file_location(f"planted_{Path(path).stem}", TESTS / path)
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = found
+    spec.loader.exec_module(found)
+    return found
+
+
+def rego(file: str, before: str, after: str) -> Plant:
+    """A text in a rule replaced, in a copy of the policy that takes its place."""
+    return lambda patch, tmp: put_in_place(edit_rego(tmp / "policy", file, before, after), patch)
+
+
+def python(owner: Any, name: str, value: Any) -> Plant:
+    """Something in the Python replaced; the owner may be the name of a module."""
+    place = importlib.import_module(owner) if isinstance(owner, str) else owner
+    return lambda patch, tmp: patch.setattr(place, name, value)
+
+
+def everything_passes(_repository: Any, patch: Any, *_: Any, **__: Any) -> GoldenRun:
+    """Golden tests that are not run."""
+    tests = inputs.TestFacts(passed=2, failed=0, skipped=0, diff_sha256=patch.diff_sha256)
+    held = ["network", "write"]
+    sandbox = inputs.SandboxFacts(backend="bubblewrap", profile="strict", isolated=True, held=held)
+    return GoldenRun(tests, sandbox, None)
+
+
+def no_verdict_needed(self: Engine, verdict: Any) -> Any:
+    """A redemption that takes every verdict."""
+    return next(one for one in self._issued.values() if one.verdict.kind == "change")
+
+
+ON_RECORD, APPROVING = "engine/test_on_record.py", "healing/test_approving.py"
+TIERS, GATES = "healing/test_tiers_at_work.py", "healing/test_gates_at_work.py"
+
+FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
+    "E-02: any verdict will do": (
+        python(Engine, "redeem", no_verdict_needed),
+        "engine/test_only_verdicts_act.py",
+        "test_act_without_its_verdict_is_denied",
+        {"act": "carry_out"},
+    ),
+    "E-04: a missing fact is overlooked": (
+        rego("guard/guard.rego", "object.get(input, path, null) == null", "input.never == path"),
+        "engine/test_missing_facts.py",
+        "test_change_that_lacks_a_fact_at_the_highest_tier_escalates",
+        {},
+    ),
+    "E-07: escalations of the overlay get lost": (
+        rego("decision/layers.rego", "some reason in overlay.escalate", "some reason in set()"),
+        "engine/test_strictness.py",
+        "test_overlay_tells_all_its_reasons_and_the_strictest_wins",
+        {},
+    ),
+    "T-11: the highest tier wins": (
+        rego("autonomy/autonomy.rego", "ranked[0][2]", "ranked[count(ranked) - 1][2]"),
+        TIERS,
+        "test_local_tier_above_the_ceiling_is_clamped_and_the_clamp_is_audited_once",
+        {},
+    ),
+    "G-02: the built-in list is forgotten": (
+        rego("config/config.rego", "in data.tipstaff.gates.forbid\n", "in []\n"),
+        GATES,
+        "test_forbidden_capability_is_denied_at_every_tier_and_whatever_the_team_lists",
+        {"gates": None, "tier": "propose"},
+    ),
+    "AU-01: nothing is written down": (
+        python(Trail, "append", lambda *_: [SimpleNamespace(hash="0" * 64)]),
+        ON_RECORD,
+        "test_each_of_many_decisions_is_one_line_with_all_its_fields",
+        {},
+    ),
+    "AP-10: an approval is not used up": (
+        python(Approvals, "consume", Approvals.show),
+        APPROVING,
+        "test_approved_change_becomes_ready_and_its_approval_is_used_up",
+        {},
+    ),
+    "PA-04: the pause is not looked at": (
+        python(PauseSwitch, "read", lambda *_: inputs.PauseFacts(global_=False, user=False)),
+        "healing/test_pauses_at_work.py",
+        "test_pause_between_two_calls_of_one_engine_stops_the_second",
+        {},
+    ),
+    "EX-05: text is shown as it came": (
+        python("tipstaff.enforce.pull_request", "code", lambda text, **_: text),
+        ON_RECORD,
+        "test_note_from_outside_is_escaped_wherever_it_is_kept",
+        {},
+    ),
+    "KG-08: passing tests are assumed": (
+        python("tipstaff.evidence.golden", "run", everything_passes),
+        TIERS,
+        "test_addition_that_breaks_a_golden_test_is_not_carried_out_unattended",
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_planted_fault_turns_a_test_red(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fault: str
+) -> None:
+    plant, path, name, values = FAULTS[fault]
+    tests = module(path)
+    given: dict[str, Any] = {"workshop": workshop, "monkeypatch": monkeypatch}
+    test = getattr(tests, name)
+    plant(monkeypatch, tmp_path)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        if "act" in values:
+            with tests.a_bench(workshop) as bench:
+                test(bench, **values)
+        else:
+            wanted = test.__code__.co_varnames[: test.__code__.co_argcount]
+            test(**{key: given[key] for key in wanted if key in given}, **values)
