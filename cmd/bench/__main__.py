@@ -54,8 +54,8 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def decision() -> Promise:
-    """One `Engine.decide`, record and typed verdict included, against a bare POST of the same body."""
+def decisions() -> list[Promise]:
+    """A decision against a bare POST of the same body: validated and typed, and then with its durable record."""
     from tipstaff import Engine
     from tipstaff.pdp.sidecar import status
 
@@ -72,9 +72,13 @@ def decision() -> Promise:
             bare.request("POST", QUERY, body, {"Content-Type": "application/json"})
             bare.getresponse().read()
 
-        ratios = _rounds(lambda: engine.decide(document), post, DECISIONS)
+        judged = _rounds(lambda: engine.judge(engine.question(document)), post, DECISIONS)
+        recorded = _rounds(lambda: engine.decide(document), post, DECISIONS)
         bare.close()
-    return Promise("one decision / bare http.client POST", ratios, 1.25)
+    return [
+        Promise("one decision / bare http.client POST", judged, 1.25),
+        Promise("one recorded decision / the same", recorded, 2),
+    ]
 
 
 def start(name: str, argv: list[str], limit: float) -> Promise:
@@ -95,7 +99,7 @@ def main() -> int:
     promises = [
         start("tipstaff --help / python -c pass", [program, "--help"], 5),
         start("import tipstaff / python -c pass", [sys.executable, "-c", "import tipstaff"], 6),
-        decision(),
+        *decisions(),
     ]
     for promise in promises:
         low, high = min(promise.ratios), max(promise.ratios)

@@ -95,16 +95,8 @@ class Engine:
         ``preceded_by`` are records of what led here; they are written with an answer that is carried out. Raises
         ``ContractError`` where the document has not the shape of its kind; nothing is asked or written then.
         """
-        given = _parsed(document)
-        question = self._complete(given, approval)
-        try:
-            client = self.policy.client()
-            answered = client.ask(VERDICT, b'{"input":' + question.body + b"}")
-            verdict = answer.check(answered.result, question, answered.opa_version)
-        except DecisionError as error:
-            self.policy.disconnect()
-            verdict = answer.refuse(error, question, self._revision(question))
-        return self._record([(verdict, question)], preceded_by)[0]
+        question = self.question(document, approval=approval)
+        return self._record([(self.judge(question), question)], preceded_by)[0]
 
     def decide_many(self, documents: Sequence[Mapping[str, Any] | InputDocument]) -> list[Verdict]:
         """Judge many documents in as few round trips as may be; records them as groups, in order."""
@@ -113,7 +105,7 @@ class Engine:
         for start in range(0, len(given), _BATCH):
             questions = [self._complete(item, None) for item in given[start : start + _BATCH]]
             verdicts += self._record(
-                list(zip(self._ask_many(questions), questions, strict=True)), ()
+                list(zip(self._judge_many(questions), questions, strict=True)), ()
             )
         return verdicts
 
@@ -126,19 +118,29 @@ class Engine:
         """
         given = [_parsed(document) for document in documents]
         questions = [as_given(item) if replay else self._complete(item, None) for item in given]
-        client = self.policy.client()
-        body = b'{"input":{"documents":[' + b",".join(item.body for item in questions) + b"]}}"
-        answered = client.ask(VERDICTS, body)
-        if not isinstance(answered.result, list) or len(answered.result) != len(questions):
-            raise DecisionError("engine.invalid", "not one answer a document", fix="ask again")
+        results, version = self._results(questions)
         return [
-            answer.check(result, question, answered.opa_version)
-            for result, question in zip(answered.result, questions, strict=True)
+            answer.check(result, question, version)
+            for result, question in zip(results, questions, strict=True)
         ]
 
-    def question(self, document: Mapping[str, Any] | InputDocument) -> Question:
+    def question(
+        self,
+        document: Mapping[str, Any] | InputDocument,
+        *,
+        approval: ApprovalFacts | None = None,
+    ) -> Question:
         """The complete document that ``decide`` would ask about now; nothing is asked or recorded."""
-        return self._complete(_parsed(document), None)
+        return self._complete(_parsed(document), approval)
+
+    def judge(self, question: Question) -> Verdict:
+        """The checked answer to a question, or the refusal in its place; not recorded, so nothing follows from it."""
+        try:
+            answered = self.policy.client().ask(VERDICT, b'{"input":' + question.body + b"}")
+            return answer.check(answered.result, question, answered.opa_version)
+        except DecisionError as error:
+            self.policy.disconnect()
+            return answer.refuse(error, question, self._revision(question))
 
     def redeem(self, verdict: Verdict) -> Judgement:
         """Hand over, once, what a verdict of this engine was given on, so that it is carried out and nothing else.
@@ -156,20 +158,24 @@ class Engine:
             raise _denied("enforce.revision", "the verdict is of another policy revision")
         return judgement
 
-    def _ask_many(self, questions: list[Question]) -> list[Verdict]:
+    def _results(self, questions: list[Question]) -> tuple[list[Any], str]:
+        """What OPA answered to each question, unchecked, and its version."""
         body = b'{"input":{"documents":[' + b",".join(item.body for item in questions) + b"]}}"
+        answered = self.policy.client().ask(VERDICTS, body)
+        if not isinstance(answered.result, list) or len(answered.result) != len(questions):
+            raise DecisionError("engine.invalid", "not one answer a document", fix="ask again")
+        return answered.result, answered.opa_version
+
+    def _judge_many(self, questions: list[Question]) -> list[Verdict]:
         try:
-            answered = self.policy.client().ask(VERDICTS, body)
-            results = answered.result
-            if not isinstance(results, list) or len(results) != len(questions):
-                raise DecisionError("engine.invalid", "not one answer a document", fix="ask again")
+            results, version = self._results(questions)
         except DecisionError as error:
             self.policy.disconnect()
             return [answer.refuse(error, item, self._revision(item)) for item in questions]
         verdicts = []
         for result, question in zip(results, questions, strict=True):
             try:
-                verdicts.append(answer.check(result, question, answered.opa_version))
+                verdicts.append(answer.check(result, question, version))
             except DecisionError as error:
                 verdicts.append(answer.refuse(error, question, self._revision(question)))
         return verdicts
