@@ -28,8 +28,7 @@ DERIVED = {"low_risk", "severity", "eligible", "additive", "purely_additive"}
 # Where such a word may stand, and why it is no rule there.
 ALLOWED = {
     "cli/choice.py": "turns a person's answer into the word for it, and lists whom it never asks",
-    "cli/output.py": "colours of effects, and an effect's exit code",
-    "cli/pause.py": "carries out a resume that was allowed",
+    "cli/output.py": "colours of effects",
     "cli/program.py": "names of commands",
     "documents": "the words that documents may hold",
     "engine/engine.py": "the effects that can be carried out at all",
@@ -37,7 +36,6 @@ ALLOWED = {
     "enforce/pull_request.py": "describes a change that was allowed or awaits approval, and no other",
     "enforce/enforcer.py": "reads a derived fact out of a verdict, to show it",
     "evidence/capability_tables.py": "the names of what detection finds",
-    "healing/approval.py": "carries out what was allowed, and nothing else",
     "healing/proposal.py": "chooses the profile that both files agree to; policy sees which one ran",
     "ledger/record.py": "the entries that are decisions",
     "pdp/keeper.py": "the kernel's own word for refusing a process new groups",

@@ -121,7 +121,7 @@ def restart(reason: str, as_json: bool) -> int:
     """
     with Engine.open(say=say) as engine:
         [verdict] = engine.evaluate([control("restart", "audit-trail", subject=engine.actor.id)])
-        if verdict.effect == "allow":
+        if verdict.is_allowed:
             engine.trail.restart(engine.actor, reason)
     if as_json:
         print_json(verdict.model_dump(by_alias=True))

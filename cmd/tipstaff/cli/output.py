@@ -36,7 +36,7 @@ def say(line: str) -> None:
 
 def exit_code(verdict: Verdict) -> int:
     """0 for allow, 3 where no decision could be made, 1 for every other answer."""
-    if verdict.effect == "allow":
+    if verdict.is_allowed:
         return 0
     return 3 if any(code in CODES for code in verdict.codes) else 1
 

@@ -46,7 +46,7 @@ def resume(user: str | None, reason: str, as_json: bool) -> int:
     with Engine.open(say=say) as engine:
         subject = user or engine.actor.id
         verdict = engine.decide(control("resume", _target(user), subject=subject))
-        if verdict.effect != "allow":
+        if not verdict.is_allowed:
             if as_json:
                 print_json(verdict.model_dump(by_alias=True))
             else:

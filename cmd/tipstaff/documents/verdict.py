@@ -84,6 +84,11 @@ class Verdict(Contract):
     policy: PolicyIdentity
     decision_id: Identifier
 
+    @property
+    def is_allowed(self) -> bool:
+        """Whether it may be done, now and without anybody else."""
+        return self.effect == "allow"
+
     @model_validator(mode="after")
     def _explained(self) -> Verdict:
         if not self.matched_rules:

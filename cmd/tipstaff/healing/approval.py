@@ -61,7 +61,7 @@ class Approver:
             if request.status == "pending" and request.confirmations > 1 and token is None:
                 return self._confirm_first(request)
             verdict = self._judge_again(request)
-            if verdict.effect != "allow":
+            if not verdict.is_allowed:
                 return Decision(verdict, request)
             if request.status == "pending":
                 request = self.approvals.approve(
@@ -79,7 +79,7 @@ class Approver:
             if request.status != "pending":
                 raise refusal.undecidable(request)
             verdict = self._control("reject", request)
-            if verdict.effect != "allow":
+            if not verdict.is_allowed:
                 return Decision(verdict, request)
             request = self.approvals.reject(request.key, self._engine.actor, note=note)
             self._note("rejected", request, {"note": visible(note or "")})
@@ -102,7 +102,7 @@ class Approver:
     def _may(self, act: str, request: ApprovalRequest) -> Verdict | None:
         """None where policy lets this actor do it; else the verdict that says no."""
         verdict = self._control(act, request)
-        return None if verdict.effect == "allow" else verdict
+        return None if verdict.is_allowed else verdict
 
     def _control(self, act: str, request: ApprovalRequest) -> Verdict:
         subject = self._engine.actor.id
