@@ -9,6 +9,7 @@ package tipstaff.approval
 
 import data.tipstaff.config
 import data.tipstaff.reasons
+import data.tipstaff.shapes
 
 _approval := input.context.approval
 
@@ -73,6 +74,9 @@ require_approval contains reasons.of(rego.metadata.chain()) if {
 }
 
 _in_time if {
+	shapes.is_timestamp(_approval.expires_at)
+	shapes.is_timestamp(_approval.decided_at)
+	shapes.is_timestamp(input.context.now)
 	expires := time.parse_rfc3339_ns(_approval.expires_at)
 	time.parse_rfc3339_ns(_approval.decided_at) < expires
 	time.parse_rfc3339_ns(input.context.now) < expires
@@ -108,4 +112,4 @@ require_approval contains reasons.of(rego.metadata.chain()) if {
 _another_person if _person(_approval.requested_by.id) != _person(_approval.decided_by.id)
 
 # The same user on another host is the same person.
-_person(id) := lower(trim_space(split(id, "@")[0]))
+_person(id) := lower(trim_space(split(id, "@")[0])) if is_string(id)

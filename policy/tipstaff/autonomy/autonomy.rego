@@ -96,7 +96,7 @@ deny contains reasons.on(rego.metadata.chain(), input.action.class) if tier.effe
 #   controls: [OWASP-LLM06:2025]
 deny contains reasons.on(rego.metadata.chain(), input.action.class) if {
 	_class.read_only == true
-	count(input.resource.files) > 0
+	input.resource.files != []
 }
 
 # METADATA
@@ -136,5 +136,5 @@ grant contains reasons.on(rego.metadata.chain(), input.action.class) if {
 grant contains reasons.on(rego.metadata.chain(), input.action.class) if {
 	tier.effective == "auto"
 	_class.read_only == true
-	count(input.resource.files) == 0
+	input.resource.files == []
 }

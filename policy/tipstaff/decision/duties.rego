@@ -13,7 +13,7 @@ _obligations contains obligation if {
 _obligations contains {"id": "open_pull_request", "draft": effect != "allow"} if {
 	_judges_change
 	effect in {"allow", "require_approval"}
-	count(input.resource.files) > 0
+	input.resource.files != []
 }
 
 _obligations contains {

@@ -10,7 +10,8 @@ import data.tipstaff.reasons
 default purely_additive := false
 
 purely_additive if {
-	count(input.resource.files) > 0
+	is_array(input.resource.files)
+	input.resource.files != []
 	every file in input.resource.files {
 		_additive(file)
 	}

@@ -153,6 +153,7 @@ test_new_file_is_additive_and_read_in_a_known_language if {
 		_additive({"language": language})
 		_lacks({"/resource/files/0/language": language}) == {"change.unread"}
 	}
+	_lacks({"/resource/files/0/status": "modified", "/resource/files/0/language": null}) == set()
 	unread := testing.without(testing.change, ["/resource/files/0/language"])
 	testing.assert_codes(evidence.shortfalls, {"change.unread"}) with input as unread
 }

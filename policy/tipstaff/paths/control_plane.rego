@@ -40,6 +40,7 @@ _judges(path) if {
 _places contains concat("", [place, "/"]) if some place in data.tipstaff.paths.control_plane.at_root
 
 _places contains concat("", [folded(concat("/", names)), suffix]) if {
+	is_string(config.team.policy.overlay)
 	names := [name |
 		some name in split(config.team.policy.overlay, "/")
 		not name in {"", "."}

@@ -13,11 +13,11 @@ import data.tipstaff.reasons
 # METADATA
 # title: Paths of a change
 # description: Names before and after.
-touched contains file.path if some file in input.resource.files
-
-touched contains file.old_path if {
+touched contains path if {
 	some file in input.resource.files
-	is_string(file.old_path)
+	some name in ["path", "old_path"]
+	path := file[name]
+	is_string(path)
 }
 
 # METADATA
@@ -66,6 +66,7 @@ _any_matches(patterns, path) if {
 # description: |
 #   `*` stays inside a folder, `**` does not, and a `**/` at the start or after a slash may stand for nothing.
 matches(pattern, path) if {
+	is_string(pattern)
 	everywhere := regex.replace(concat("", ["/", pattern]), `/(\*\*/)+`, "/{**/,}")
 	glob.match(substring(everywhere, 1, -1), ["/"], path)
 }
@@ -78,4 +79,4 @@ _protects(pattern, path) if matches(trim_suffix(pattern, "/**"), path)
 # METADATA
 # title: A name in the one spelling in which protected names are compared
 # description: Lower case, with letters that some file systems take for others replaced by those.
-folded(text) := strings.replace_n(data.tipstaff.paths.folds, lower(text))
+folded(text) := strings.replace_n(data.tipstaff.paths.folds, lower(text)) if is_string(text)

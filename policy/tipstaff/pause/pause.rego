@@ -53,7 +53,10 @@ _global if {
 	not _is_off(word)
 }
 
-_is_off(word) if lower(trim_space(word)) in data.tipstaff.pause.off_words
+_is_off(word) if {
+	is_string(word)
+	lower(trim_space(word)) in data.tipstaff.pause.off_words
+}
 
 # METADATA
 # title: Hard pause
