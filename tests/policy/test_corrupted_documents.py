@@ -1,6 +1,7 @@
 """No corrupted document is allowed: what is refused stays refused, and what is allowed stays so only where named here.
 
-Everything is evaluated without strict errors, where a built-in that fails makes its rule undefined: the worst case.
+That is evaluated without strict errors, where a built-in that fails makes its rule undefined: the worst case. The
+engine asks with strict errors, where one such failure would take the answers on a whole batch along.
 """
 
 from __future__ import annotations
@@ -214,11 +215,27 @@ VALID: dict[str, set[str]] = {
     "context.approval": LEFT_OUT,
 }
 
+# An allowed document in which every optional part is there.
+WHOLE = changed(
+    CHANGE,
+    action__requested_capabilities=["file_read"],
+    context__approval=APPROVAL,
+    context__pause__switches={"TIPSTAFF_AUTO_EXECUTE_DISABLED": "off"},
+    context__config__team__policy={"overlay": "policy", "public_key": None},
+    context__config__local={
+        "schema_version": 1,
+        "autonomy": {"heal_additive": "auto"},
+        "paths": {"allowed": ["**"], "read_only": ["private/**"]},
+        "approvals": {"four_eyes": True},
+    },
+    context__config__local_sha256=SHA256,
+)
+EFFECTS = "[verdict.effect | some verdict in data.tipstaff.decision.verdicts]"
+
 
 def allowed(opa: Opa, folder: Path, cases: list[Mutant]) -> dict[str, set[str]]:
     """Where and in which ways the mutants are allowed all the same."""
-    query = "[verdict.effect | some verdict in data.tipstaff.decision.verdicts]"
-    effects = evaluate(opa, query, dump([case.document for case in cases]), folder)
+    effects = evaluate(opa, EFFECTS, dump([case.document for case in cases]), folder)
     assert len(effects) == len(cases)
     found: dict[str, set[str]] = {}
     for case, effect in zip(cases, effects, strict=True):
@@ -251,8 +268,7 @@ def test_refused_example_is_never_allowed(opa: Opa, tmp_path: Path, name: str) -
 @pytest.mark.req("E-04", "E-05", "E-11", "G-02", "T-06", "PA-05", "AP-10")
 def test_document_refused_for_one_fact_is_never_allowed(opa: Opa, tmp_path: Path) -> None:
     documents = {name: changed(CHANGE, **changes) for name, (changes, _) in REFUSED.items()}
-    query = "[verdict.effect | some verdict in data.tipstaff.decision.verdicts]"
-    effects = evaluate(opa, query, dump(list(documents.values())), tmp_path)
+    effects = evaluate(opa, EFFECTS, dump(list(documents.values())), tmp_path)
     assert "allow" not in effects
     cases = [
         case
@@ -261,3 +277,13 @@ def test_document_refused_for_one_fact_is_never_allowed(opa: Opa, tmp_path: Path
     ]
     for place, ways in allowed(opa, tmp_path, cases).items():
         assert ways <= VALID.get(place, set()), place
+
+
+@pytest.mark.req("E-04")
+def test_corrupted_document_is_answered_and_fails_no_batch(opa: Opa, tmp_path: Path) -> None:
+    reading = changed(WHOLE, action__class="audit")
+    broken = [*mutants("whole", WHOLE), *mutants("reading", reading, below=("resource", "files"))]
+    cases = [WHOLE, reading, *(case.document for case in broken)]
+    effects = evaluate(opa, EFFECTS, dump(cases), tmp_path, strict=True)
+    assert len(effects) == len(cases)
+    assert effects[:2] == ["allow", "deny"]
