@@ -257,9 +257,7 @@ def test_the_token_is_not_in_what_a_forge_shows_of_itself(scene: Scene) -> None:
 def test_two_who_open_at_once_leave_one(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     push = scene.forge.repository.push
 
-    def overtaken(
-        remote: str, commit: str, branch: str, *, environment: dict[str, str]
-    ) -> None:
+    def overtaken(remote: str, commit: str, branch: str, *, environment: dict[str, str]) -> None:
         push(remote, commit, branch, environment=environment)
         scene.github.open_pull(branch, sha=commit)
 
