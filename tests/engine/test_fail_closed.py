@@ -15,6 +15,7 @@ import pytest
 from support import stub_engine as play
 from support.documents import a_change, an_act
 from support.played_engine import DEADLINE_S, played, says
+from support.sidecars import wait_until
 from support.workshop import AUTOMATIC, Workshop
 from tipstaff.pdp import sidecar
 
@@ -130,6 +131,7 @@ def test_killed_opa_denies_and_the_next_question_starts_another(project: Path) -
         os.kill(running.pid, signal.SIGKILL)
         verdict = engine.decide(a_change())
         assert (verdict.effect, verdict.codes) == ("deny", ["engine.unavailable"])
+        wait_until(lambda: sidecar.status(workshop.state) == [])
         assert engine.decide(a_change()).effect == "allow"
     assert workshop.entries() == ["allow", "deny", "allow"]
 
