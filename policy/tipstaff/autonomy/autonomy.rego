@@ -60,12 +60,15 @@ _admissible(asked) := asked if asked != "auto"
 
 # METADATA
 # title: Unknown class
-# description: The change names a class that the bundle does not know.
+# description: The change names a class that the bundle does not know. One that names none lacks a fact.
 # custom:
 #   code: class.unknown
 #   message: "{it} is not an action class"
 #   solution: use audit, augment, heal_additive, heal_breaking or heal_warning
-deny contains reasons.on(rego.metadata.chain(), input.action.class) if not _class
+deny contains reasons.on(rego.metadata.chain(), input.action.class) if {
+	not is_null(input.action.class)
+	not _class
+}
 
 # METADATA
 # title: Invalid configuration

@@ -111,12 +111,13 @@ test_invalid_tier_turns_every_class_off if {
 # custom:
 #   req: [T-03]
 test_unknown_class_is_refused_and_has_no_tier if {
-	every class in ["heal_foo", "Audit", "audit ", "", null, true, 5, [], {}, ["audit"]] {
+	every class in ["heal_foo", "Audit", "audit ", "", true, 5, [], {}, ["audit"]] {
 		document := _as(class, {"autonomy": {"audit": "auto"}}, null)
 		testing.assert_codes(autonomy.deny, {"class.unknown"}) with input as document
 		testing.assert_codes(autonomy.grant, set()) with input as document
 		not autonomy.tier with input as document
 	}
+	testing.assert_codes(autonomy.deny, set()) with input as _as(null, null, null)
 	testing.assert_codes(autonomy.deny, {"class.unknown", "config.invalid"}) with input as _as("x", {"autonomy": 1}, null)
 }
 

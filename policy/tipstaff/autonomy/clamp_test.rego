@@ -22,6 +22,14 @@ test_local_tier_above_the_ceiling_is_recorded if {
 
 # METADATA
 # custom:
+#   req: [T-11]
+test_auto_above_passing_tests_is_recorded if {
+	document := _as("heal_additive", {"autonomy": {"heal_additive": "auto-if-tests-pass"}}, {"autonomy": {"heal_additive": "auto"}})
+	{duty.requested | some duty in autonomy.obligations} == {"auto"} with input as document
+}
+
+# METADATA
+# custom:
 #   req: [T-13]
 test_each_clamped_request_is_recorded if {
 	document := _as("augment", {"autonomy": {"augment": "off"}}, {

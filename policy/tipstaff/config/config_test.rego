@@ -27,8 +27,25 @@ test_settings_that_are_understood_are_valid if {
 	}
 }
 
+test_both_profiles_are_understood if {
+	every profile in ["strict", "dev"] {
+		_valid({"sandbox": {"profile": profile}}, {"sandbox": {"profile": profile}})
+	}
+}
+
 test_groups_and_settings_left_empty_are_valid if {
-	every group, names in data.tipstaff.config.groups {
+	every group, names in {
+		"autonomy": [],
+		"remembered_choices": [],
+		"approval_gates": ["require_human", "forbid"],
+		"paths": ["allowed", "read_only"],
+		"sandbox": ["profile", "minimum_backend", "limits"],
+		"approvals": ["four_eyes"],
+		"pause": ["hard"],
+		"tests": ["paths"],
+		"policy": ["overlay", "public_key"],
+		"contracts": ["servers"],
+	} {
 		_valid({group: null}, null)
 		_valid({group: {}}, null)
 		every name in names {

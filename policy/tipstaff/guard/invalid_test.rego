@@ -134,6 +134,12 @@ test_optional_part_that_is_absent_is_not_invalid if {
 	}
 }
 
+test_every_kind_of_actor_is_not_invalid if {
+	every type in ["human", "agent", "ci"] {
+		_invalid(_whole, "/context/actor/type", type) == set()
+	}
+}
+
 test_local_file_with_its_digest_is_not_invalid if {
 	guard.invalid == set() with input as testing.change_under({}, {})
 	guard.invalid == set() with input as testing.change_under(null, null)

@@ -119,6 +119,8 @@ test_entry_that_is_no_reason_is_malformed if {
 test_longest_code_of_an_overlay_is_still_a_code if {
 	code := substring(concat("", [testing.digest("a") | some _ in numbers.range(1, 4)]), 0, 200)
 	_malformed({"freeze": {"escalate": {object.union(_reason, {"code": code})}}}) == set()
+	longer := concat("", [code, "a"])
+	_malformed({"freeze": {"escalate": {object.union(_reason, {"code": longer})}}}) == {"overlay.malformed:freeze"}
 }
 
 test_code_that_is_not_an_overlays_is_malformed if {

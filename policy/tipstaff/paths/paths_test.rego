@@ -126,7 +126,7 @@ test_globs_match_folders_of_any_depth if {
 }
 
 test_protected_names_are_folded if {
-	every case in [["POLICY", "policy"], ["ſandbox", "sandbox"], ["tipsta\ufb00", "tipstaff"], ["straße", "strasse"], ["日本", "日本"]] {
+	every case in [["POLICY", "policy"], ["ſandbox", "sandbox"], ["tipsta\ufb00", "tipstaff"], ["\ufb01\ufb02", "fifl"], ["\ufb03\ufb04", "ffiffl"], ["\ufb05\ufb06", "stst"], ["straße", "strasse"], ["日本", "日本"]] {
 		[text, folded] := case
 		paths.folded(text) == folded
 	}
