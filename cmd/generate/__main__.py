@@ -11,11 +11,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import errors
 import help as commands
 import reference
 import schemas
 
-WRITERS = (schemas, commands, reference)
+WRITERS = (schemas, commands, reference, errors)
 ROOT = Path(__file__).parents[2]
 
 
