@@ -22,7 +22,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Rego tests run without a network, where the kernel lets an ordinary user leave it.
 OFFLINE = $(shell unshare -rn true 2>/dev/null && echo unshare -rn)
 
-.PHONY: help setup opa demo test ci generate bench clean \
+.PHONY: help setup opa demo test ci generate bench wheel clean \
 	fmt fmt-check lint types generated policy-check layers docs policy-test pytest
 
 help: ## List the targets
@@ -42,6 +42,14 @@ generate: $(INSTALLED) ## Write the files that are generated from the code
 
 bench: setup ## Measure against floors and peers, both sides in one run
 	@$(BIN)/python cmd/bench
+
+wheel: setup ## Build a release in dist/: KEY=release.pem signs its policy bundle
+	@test -f "$(KEY)" || { echo "name the private key (PEM, P-256): make wheel KEY=release.pem" >&2; exit 1; }
+	@trap 'rm -f policy/tipstaff.tar.gz policy/release.pub' EXIT; \
+		$(BIN)/tipstaff policy build policy --key "$(KEY)" --out policy/tipstaff.tar.gz; \
+		$(BIN)/python -c 'import sys; from pathlib import Path; from tipstaff.pdp.bundle import public_key; \
+			print(public_key(Path(sys.argv[1])), end="")' "$(KEY)" > policy/release.pub; \
+		$(BIN)/python -m pip wheel --quiet . --no-deps --wheel-dir dist
 
 fmt: setup ## Format Python and Rego
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix --quiet . && $(OPA) fmt --write policy cmd/tipstaff/starter/policy

@@ -12,7 +12,17 @@ from support.readme import ROOT
 
 def test_wheel_holds_what_the_program_reads(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", str(ROOT), "--no-deps", "--wheel-dir", tmp_path],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            str(ROOT),
+            "--no-deps",
+            "--no-build-isolation",
+            "--wheel-dir",
+            tmp_path,
+        ],
         capture_output=True,
         text=True,
         check=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -165,14 +166,17 @@ def test_checkout_builds_its_bundle_once_with_a_key_of_its_own(
     assert bundle.shipped(opa, said.append).revision != first.revision
 
 
-def test_installation_uses_its_signed_bundle_or_none(
+def test_installation_uses_its_release_and_builds_only_without_one(
     opa: Opa, policy: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(declared, "folder", lambda name: tmp_path)
+    folder = write_policy(tmp_path / "policy")
+    (folder / "capabilities.json").write_bytes(capabilities.reduce(opa))
+    monkeypatch.setattr(declared, "folder", lambda name: tmp_path / name)
     monkeypatch.setattr(declared, "is_checkout", lambda: False)
+    assert bundle.shipped(opa, print).public_key != policy.public_key
+    (folder / "tipstaff.tar.gz").write_bytes(policy.file.read_bytes())
     with pytest.raises(DecisionError) as refused:
         bundle.shipped(opa, print)
     assert refused.value.code == "bundle.unsigned"
-    (tmp_path / "tipstaff.tar.gz").write_bytes(policy.file.read_bytes())
-    (tmp_path / "release.pub").write_text(policy.public_key)
-    assert bundle.shipped(opa, print).revision == policy.revision
+    (folder / "release.pub").write_text(policy.public_key)
+    assert bundle.shipped(opa, print) == replace(policy, file=folder / "tipstaff.tar.gz")

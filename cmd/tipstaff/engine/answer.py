@@ -40,8 +40,13 @@ def check(result: Any, question: Question, opa_version: str) -> Verdict:
 
 def refuse(error: DecisionError, question: Question, revision: str) -> Verdict:
     """The deny that stands for a decision that could not be made."""
-    code = error.code if error.code in CODES else "engine.unavailable"
+    code = error.code if error.code in CODES else _stand_in(error.code)
     return _verdict("deny", code, f"{CODES[code].message}: {error}", question, revision)
+
+
+def _stand_in(code: str) -> str:
+    """The code for what kept OPA from being asked at all: a bundle that is not trusted, or no OPA."""
+    return "engine.not_ready" if code.startswith("bundle.") else "engine.unavailable"
 
 
 def unpersisted(error: EvidenceError, question: Question, revision: str) -> Verdict:

@@ -72,20 +72,21 @@ def source_revision(folder: Path, name: str) -> str:
 
 
 def shipped(opa: Opa, say: Callable[[str], None]) -> Bundle:
-    """Tipstaff's own bundle: the signed one of a release, or, in a checkout, one built once for each content.
+    """Tipstaff's own bundle: the signed one of a release, or else one built here, once for each content.
 
-    The key that signs in a checkout is made on first use and trusted nowhere else. Raises ``DecisionError``
+    The key that signs here is made on first use and trusted nowhere else. Raises ``DecisionError``
     (``bundle.unsigned``, ``bundle.signature``, ``bundle.unbuilt``), ``ContractError`` (``policy.invalid``).
     """
     folder = declared.folder("policy")
-    if not declared.is_checkout():
-        return _released(folder)
+    released = folder / f"{SHIPPED}.tar.gz"
+    if not declared.is_checkout() and released.exists():
+        return _released(released, folder / "release.pub")
     try:
         return _developed(opa, folder, say)
     except OSError as error:
         raise DecisionError(
             "bundle.unbuilt",
-            f"the bundle of this checkout can't be built: {error}",
+            f"the policy bundle can't be built here: {error}",
             file=error.filename,
             fix="make the cache and state folders of this user writable",
         ) from error
@@ -199,15 +200,14 @@ def _bundle(files: dict[str, bytes], name: str, file: Path, public: str) -> Bund
         raise _refused(file, f"it is no bundle of {name}: {error}") from error
 
 
-def _released(folder: Path) -> Bundle:
-    file, key = folder / f"{SHIPPED}.tar.gz", folder / "release.pub"
-    if file.is_file() and key.is_file():
+def _released(file: Path, key: Path) -> Bundle:
+    if key.is_file():
         return load(file, SHIPPED, key.read_text())
     raise DecisionError(
         "bundle.unsigned",
-        "this installation carries no signed policy bundle",
-        file=str(file),
-        fix="install a release of tipstaff, or run it from a checkout",
+        "the release's policy bundle has no public key beside it",
+        file=str(key),
+        fix="install the release of tipstaff again",
     )
 
 
