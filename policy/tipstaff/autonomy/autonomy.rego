@@ -66,7 +66,7 @@ _admissible(asked) := asked if asked != "auto"
 #   message: "{it} is not an action class"
 #   solution: use audit, augment, heal_additive, heal_breaking or heal_warning
 deny contains reasons.on(rego.metadata.chain(), input.action.class) if {
-	not is_null(input.action.class)
+	input.action.class != null
 	not _class
 }
 
