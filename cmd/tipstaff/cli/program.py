@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
@@ -81,7 +80,7 @@ def program() -> None:
 
 
 def run(argv: list[str]) -> int:
-    """Run one command line and return its exit code; nothing but the exit of ``--help`` escapes."""
+    """Run one command line and return its exit code; no exception escapes."""
     try:
         code = program.main(args=argv, prog_name="tipstaff", standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -96,10 +95,11 @@ def run(argv: list[str]) -> int:
         return _tell({**stopped, "fix": "run the command again"}, _INTERRUPTED, argv)
     except Error as error:
         return _report(error, argv)
-    except BrokenPipeError:
-        # The reader went away; Python would complain again when it closes stdout.
-        sys.stderr.close()
-        return 0
+    except SystemExit:
+        # click's way out when the reader of stdout went away; what it was not told must not look like a yes.
+        return Error.exit_code
+    except Exception as error:
+        return _defect(error, argv)
 
 
 def _report(error: Error, argv: list[str]) -> int:
@@ -108,6 +108,18 @@ def _report(error: Error, argv: list[str]) -> int:
     click.echo(f"error: {visible(str(error))} [{error.code}]", err=True)
     click.echo(f"fix: {visible(error.fix)}", err=True)
     return _tell(error.diagnostics(), error.exit_code, argv)
+
+
+def _defect(error: Exception, argv: list[str]) -> int:
+    """An error that nothing foresaw: exit 3, so that no script takes it for an answer of policy."""
+    import traceback
+
+    traceback.print_exception(error)
+    message = f"a defect in tipstaff: {type(error).__name__}"
+    click.echo(f"error: {message} [internal]", err=True)
+    fix = "report it with the lines above; `tipstaff audit list` shows what was done"
+    found = {"code": "internal", "message": message, "file": None, "field": None, "fix": fix}
+    return _tell(found, Error.exit_code, argv)
 
 
 def _usage(error: click.ClickException) -> dict[str, str | None]:
