@@ -12,7 +12,7 @@ import pytest
 
 from tipstaff.errors import ContractError, DecisionError
 from tipstaff.pdp import admin
-from tipstaff.pdp.admin import Remote
+from tipstaff.pdp.address import Remote
 from tipstaff.pdp.opa import Opa
 
 TOKEN = "a-token-for-tests"
@@ -43,7 +43,7 @@ def server(opa: Opa, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_server_is_healthy_for_who_has_the_token(server: str) -> None:
     assert admin.is_healthy(Remote(server, TOKEN))
-    assert not admin.is_healthy(Remote(server))
+    assert not admin.is_healthy(Remote(server, "wrong"))
 
 
 def test_policies_are_listed_for_who_has_the_token(server: str) -> None:
@@ -73,5 +73,5 @@ def test_absent_server_is_unavailable() -> None:
 @pytest.mark.parametrize("url", ["http://example.com", "unix:///tmp/x", "ftp://localhost", "x"])
 def test_address_that_is_not_safe_is_refused(url: str) -> None:
     with pytest.raises(ContractError) as refused:
-        admin.is_healthy(Remote(url, TOKEN))
+        Remote(url, TOKEN)
     assert refused.value.code == "opa.url"

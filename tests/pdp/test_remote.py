@@ -13,6 +13,7 @@ import pytest
 
 from support.certificates import write_certificates
 from tipstaff.errors import ContractError, DecisionError
+from tipstaff.pdp.address import Remote
 from tipstaff.pdp.opa import Opa
 from tipstaff.pdp.remote import RemoteTransport
 
@@ -31,7 +32,7 @@ class Server:
     """Where it listens, and the folder with its CA."""
 
     url: str
-    ca: str
+    ca: Path
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def server(opa: Opa, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve
     argv += [str(folder / "authz.rego"), str(folder / "house.rego")]
     with subprocess.Popen(argv, env={}, stderr=subprocess.DEVNULL) as process:
         _await(address)
-        yield Server(f"https://{address}", str(folder / "ca.pem"))
+        yield Server(f"https://{address}", folder / "ca.pem")
         process.kill()
 
 
@@ -69,7 +70,7 @@ def _post(transport: RemoteTransport, seconds: float = 5) -> tuple[int, bytes]:
 
 
 def test_answers_come_over_tls_on_one_connection(server: Server) -> None:
-    transport = RemoteTransport(server.url, token=TOKEN, ca=server.ca)
+    transport = RemoteTransport(Remote(server.url, TOKEN, server.ca))
     assert _post(transport) == (200, b'{"result":2}\n')
     connection = transport._socket
     assert _post(transport)[0] == 200
@@ -78,14 +79,14 @@ def test_answers_come_over_tls_on_one_connection(server: Server) -> None:
 
 
 def test_wrong_token_is_the_servers_refusal(server: Server) -> None:
-    transport = RemoteTransport(server.url, token="wrong", ca=server.ca)
+    transport = RemoteTransport(Remote(server.url, "wrong", server.ca))
     assert _post(transport)[0] == 401
     transport.close()
 
 
 def test_server_of_an_unknown_ca_is_not_believed(server: Server) -> None:
     with pytest.raises(DecisionError) as refused:
-        _post(RemoteTransport(server.url, token=TOKEN, ca=None))
+        _post(RemoteTransport(Remote(server.url, TOKEN)))
     assert refused.value.code == "engine.unavailable"
     assert TOKEN not in str(refused.value.diagnostics())
 
@@ -94,7 +95,7 @@ def test_silent_server_is_a_timeout() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(DecisionError) as late:
-            _post(RemoteTransport(url, token=TOKEN, ca=None), seconds=0.2)
+            _post(RemoteTransport(Remote(url, TOKEN)), seconds=0.2)
     assert late.value.code == "engine.timeout"
 
 
@@ -102,7 +103,7 @@ def test_nobody_listening_is_unavailable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         url = f"http://127.0.0.1:{probe.getsockname()[1]}"
     with pytest.raises(DecisionError) as gone:
-        _post(RemoteTransport(url, token=TOKEN, ca=None))
+        _post(RemoteTransport(Remote(url, TOKEN)))
     assert gone.value.code == "engine.unavailable"
 
 
@@ -122,11 +123,11 @@ def test_nobody_listening_is_unavailable() -> None:
 )
 def test_url_or_token_that_could_mislead_is_refused(url: str, token: str | None) -> None:
     with pytest.raises(ContractError) as refused:
-        RemoteTransport(url, token=token, ca=None)
+        Remote(url, token)
     assert refused.value.field in ("TIPSTAFF_OPA_URL", "TIPSTAFF_OPA_TOKEN")
 
 
 def test_ca_file_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ContractError) as refused:
-        RemoteTransport("https://opa.example.com", token=TOKEN, ca=str(tmp_path / "none"))
+        RemoteTransport(Remote("https://opa.example.com", TOKEN, tmp_path / "none"))
     assert refused.value.code == "opa.ca"

@@ -13,11 +13,11 @@ import click
 
 from tipstaff.cli.output import json_option, print_json, print_table, say
 from tipstaff.engine.engine import witness_folder
-from tipstaff.engine.policy import DEADLINE_S, Policy
+from tipstaff.engine.policy import Policy
 from tipstaff.errors import Error
 from tipstaff.ledger.trail import Trail
+from tipstaff.pdp.address import Remote
 from tipstaff.pdp.opa import find
-from tipstaff.pdp.sidecar import join
 from tipstaff.project import TEAM_FILE, Project, find_root, prepare, state_folder
 
 
@@ -90,18 +90,28 @@ def _opa(name: str) -> Part:
 
 
 def _bundles(name: str) -> Part:
-    bundles = Policy(Project.find(), say, DEADLINE_S).bundles()
+    bundles = Policy(Project.find(), say).bundles()
     revisions = ", ".join(bundle.revision for bundle in bundles)
     return Part(name, True, revisions, f"{len(bundles)} signed, signatures hold")
 
 
 def _sidecar(name: str) -> Part:
-    from tipstaff.pdp.opa import ensure
-
-    project = Project.find()
-    bundles = Policy(project, say, DEADLINE_S).bundles()
-    running = join(prepare(project.state), ensure(say), bundles)
+    policy, remote = Policy(Project.find(), say), Remote.from_environment()
+    if remote is not None:
+        return _remote(name, policy, remote)
+    running = policy.sidecar()
     return Part(name, True, running.opa.version, f"ready, pid {running.pid}")
+
+
+def _remote(name: str, policy: Policy, remote: Remote) -> Part:
+    from tipstaff.pdp.admin import is_healthy
+
+    if not is_healthy(remote):
+        fix = "start it, or correct TIPSTAFF_OPA_URL, TIPSTAFF_OPA_TOKEN and TIPSTAFF_OPA_CA"
+        return Part(name, False, "", f"{remote.url} does not say that it is healthy", fix)
+    with policy.client() as client:
+        client.check()
+    return Part(name, True, "", f"{remote.url} is healthy and runs the expected revisions")
 
 
 def _ledger(name: str) -> Part:

@@ -6,11 +6,10 @@ import click
 
 from tipstaff.cli.output import json_option, print_json, print_table, say
 from tipstaff.cli.program import SuggestingGroup
-from tipstaff.engine.policy import DEADLINE_S, Policy
-from tipstaff.pdp.sidecar import join
+from tipstaff.engine.policy import Policy
 from tipstaff.pdp.sidecar import status as survey
 from tipstaff.pdp.sidecar import stop as end
-from tipstaff.project import Project, prepare
+from tipstaff.project import Project
 
 
 @click.group(cls=SuggestingGroup)
@@ -25,12 +24,8 @@ def sidecar() -> None:
 @json_option
 def start(as_json: bool) -> int:
     """Start OPA on the current bundles, or join the one that runs; exits 3 when it does not become ready."""
-    from tipstaff.pdp.opa import ensure
-
-    project = Project.find()
-    bundles = Policy(project, say, DEADLINE_S).bundles()
-    running = join(prepare(project.state), ensure(say), bundles)
-    revisions = {bundle.name: bundle.revision for bundle in bundles}
+    running = Policy(Project.find(), say).sidecar()
+    revisions = {bundle.name: bundle.revision for bundle in running.bundles}
     if as_json:
         print_json({"pid": running.pid, "socket": str(running.socket), "revisions": revisions})
     else:

@@ -5,7 +5,6 @@ Whatever goes wrong on the way ends in a verdict that is not ``allow``.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,10 +20,10 @@ from tipstaff.engine.question import Question, as_given, complete
 from tipstaff.errors import ActionDenied, DecisionError, EvidenceError
 from tipstaff.ledger.pause import PauseSwitch
 from tipstaff.ledger.trail import NewRecord, Trail
+from tipstaff.pdp.client import VERDICT, VERDICTS
+from tipstaff.pdp.places import state_home
 from tipstaff.project import Project, current_actor, new_id, timestamp
 
-VERDICT = "tipstaff/decision/verdict"
-VERDICTS = "tipstaff/decision/verdicts"
 _BATCH = 100
 _REMEMBERED = 1000
 _CARRIED_OUT = frozenset({"allow", "require_approval"})
@@ -238,8 +237,7 @@ class Engine:
 
 def witness_folder() -> Path:
     """Where checkpoints of the trail go: outside the project, under the user's own state."""
-    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(base) / "tipstaff" / "witness"
+    return state_home() / "witness"
 
 
 def _parsed(document: Mapping[str, Any] | InputDocument) -> InputDocument:

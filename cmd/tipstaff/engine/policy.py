@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tipstaff.errors import DecisionError
+from tipstaff.pdp.address import Remote
 from tipstaff.pdp.bundle import Bundle, overlay, overlay_file, shipped
 from tipstaff.pdp.client import Client
 from tipstaff.pdp.opa import ensure
 from tipstaff.project import Project, prepare
+
+if TYPE_CHECKING:
+    from tipstaff.pdp.sidecar import Sidecar
 
 DEADLINE_S = 5.0
 OVERLAY_FOLDER = "policy"
@@ -19,7 +23,9 @@ OVERLAY_FOLDER = "policy"
 class Policy:
     """The shipped bundle and the team's overlay, and a client to the sidecar that serves exactly those."""
 
-    def __init__(self, project: Project, say: Callable[[str], None], deadline_s: float) -> None:
+    def __init__(
+        self, project: Project, say: Callable[[str], None], deadline_s: float = DEADLINE_S
+    ) -> None:
         self.project = project
         self._say = say
         self._deadline_s = deadline_s
@@ -46,7 +52,7 @@ class Policy:
         return self._bundles
 
     def client(self) -> Client:
-        """The client, connected to a sidecar that was started or joined for it."""
+        """The client, connected to the configured remote OPA, else to a sidecar."""
         bundles = self.bundles()
         if self._client is None:
             self._client = self._connect(bundles)
@@ -58,20 +64,23 @@ class Policy:
             self._client.close()
             self._client = None
 
-    def _connect(self, bundles: tuple[Bundle, ...]) -> Client:
+    def sidecar(self) -> Sidecar:
+        """The sidecar that serves these bundles, started or joined."""
         from tipstaff.pdp.sidecar import join
 
-        url = os.environ.get("TIPSTAFF_OPA_URL")
-        if url:
-            from tipstaff.pdp.remote import RemoteTransport
+        return join(prepare(self.project.state), ensure(self._say), self.bundles())
 
-            return Client(
-                RemoteTransport.from_environment(url),
-                revisions={bundle.name: bundle.revision for bundle in bundles},
-                deadline_s=self._deadline_s,
-            )
-        sidecar = join(prepare(self.project.state), ensure(self._say), bundles)
-        return sidecar.client(deadline_s=self._deadline_s)
+    def _connect(self, bundles: tuple[Bundle, ...]) -> Client:
+        remote = Remote.from_environment()
+        if remote is None:
+            return self.sidecar().client(deadline_s=self._deadline_s)
+        from tipstaff.pdp.remote import RemoteTransport
+
+        return Client(
+            RemoteTransport(remote),
+            revisions={bundle.name: bundle.revision for bundle in bundles},
+            deadline_s=self._deadline_s,
+        )
 
     def overlay_folder(self) -> Path:
         """Where the team keeps its own Rego."""

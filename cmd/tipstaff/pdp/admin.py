@@ -6,24 +6,12 @@ own socket is asked by ``client.py`` and closed to everything here. Decisions ne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from tipstaff.errors import ContractError, DecisionError
+from tipstaff.errors import DecisionError
+from tipstaff.pdp.address import Remote
 
-_PORTS = {"http": 80, "https": 443}
-
-
-@dataclass(frozen=True)
-class Remote:
-    """A remote OPA: its URL (``https``, or ``http`` on loopback), a bearer token, the CA's PEM file."""
-
-    url: str
-    token: str | None = None
-    ca: Path | None = None
-    timeout_s: float = 5.0
+_TIMEOUT_S = 5.0
 
 
 def is_healthy(remote: Remote) -> bool:
@@ -54,27 +42,13 @@ def policies(remote: Remote) -> list[str]:
 def _client(remote: Remote) -> Any:
     from opa_client.opa import OpaClient
 
-    parts = urlsplit(remote.url)
-    is_local = parts.hostname in ("127.0.0.1", "::1", "localhost")
-    if (
-        parts.scheme not in _PORTS
-        or not parts.hostname
-        or (parts.scheme == "http" and not is_local)
-    ):
-        raise ContractError(
-            "opa.url",
-            "the engine's address must be https, or http on loopback",
-            field="TIPSTAFF_OPA_URL",
-            fix="give an address such as https://opa.example.com:8181",
-        )
-    is_secure = parts.scheme == "https"
     client = OpaClient(
-        host=f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname,
-        port=parts.port or _PORTS[parts.scheme],
-        ssl=(str(remote.ca) if remote.ca else True) if is_secure else False,
+        host=f"[{remote.host}]" if ":" in remote.host else remote.host,
+        port=remote.port,
+        ssl=(str(remote.ca) if remote.ca else True) if remote.is_encrypted else False,
         token=remote.token,
         retries=0,
-        timeout=remote.timeout_s,
+        timeout=_TIMEOUT_S,
     )
     # Else a ~/.netrc entry would replace our token and a proxy variable would be told it.
     client._session.trust_env = False

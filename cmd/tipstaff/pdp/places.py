@@ -22,7 +22,7 @@ def cache_home() -> Path:
 
 
 def state_home() -> Path:
-    """Where this user's keys lie: ``$XDG_STATE_HOME/tipstaff``."""
+    """Where what must outlast a project lies, keys and witness: ``$XDG_STATE_HOME/tipstaff``."""
     return _home("XDG_STATE_HOME", ".local/state") / "tipstaff"
 
 

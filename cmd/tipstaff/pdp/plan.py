@@ -11,6 +11,7 @@ from typing import Any
 
 from tipstaff.errors import ContractError
 from tipstaff.pdp.bundle import Bundle, content
+from tipstaff.pdp.client import VERDICT
 from tipstaff.pdp.opa import Opa
 
 SOCKET = "opa.sock"
@@ -65,6 +66,6 @@ def _config(bundles: Sequence[Bundle]) -> dict[str, Any]:
             bundle.name: {"algorithm": "ES256", "key": bundle.public_key} for bundle in bundles
         },
         "default_authorization_decision": "/tipstaff/sidecar/allow",
-        "default_decision": "/tipstaff/decision/verdict",
+        "default_decision": f"/{VERDICT}",
         "server": {"decoding": {**limit, "gzip": limit}},
     }
