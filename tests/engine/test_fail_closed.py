@@ -15,7 +15,7 @@ import pytest
 from support import stub_engine as play
 from support.documents import a_change, an_act
 from support.played_engine import DEADLINE_S, played, says
-from support.sidecars import wait_until
+from support.sidecars import freeze, wait_until
 from support.workshop import AUTOMATIC, Workshop
 from tipstaff.pdp import sidecar
 
@@ -142,7 +142,7 @@ def test_stopped_opa_denies_at_the_deadline_and_killed_in_the_call_at_once(proje
     with workshop.engine(deadline_s=DEADLINE_S) as engine:
         engine.decide(a_change())
         [running] = sidecar.status(workshop.state)
-        os.kill(running.pid, signal.SIGSTOP)
+        freeze(running.pid)
         began = time.monotonic()
         late = engine.decide(a_change())
         took = time.monotonic() - began

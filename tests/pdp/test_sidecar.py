@@ -17,7 +17,16 @@ from pathlib import Path
 import pytest
 
 from support.policies import DECISION, build_overlay, build_policy
-from support.sidecars import ALLOWED, WIDE_S, effect, effect_of, is_gone, keeper_of, wait_until
+from support.sidecars import (
+    ALLOWED,
+    WIDE_S,
+    effect,
+    effect_of,
+    freeze,
+    is_gone,
+    keeper_of,
+    wait_until,
+)
 from tipstaff.errors import DecisionError
 from tipstaff.pdp import sidecar
 from tipstaff.pdp.bundle import Bundle
@@ -199,7 +208,7 @@ def test_engine_killed_during_calls_never_answers_anything_else(
 def test_stopped_engine_is_a_timeout(running: Sidecar) -> None:
     client = running.client(deadline_s=0.2)
     assert effect(client) == "allow"
-    os.kill(running.pid, signal.SIGSTOP)
+    freeze(running.pid)
     started = time.monotonic()
     with pytest.raises(DecisionError) as refused:
         effect(client)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,10 +24,17 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def freeze(pid: int) -> None:
+    """Stop a process and wait until all its threads stand still; until then it may still answer."""
+    os.kill(pid, signal.SIGSTOP)
+    threads = Path(f"/proc/{pid}/task")
+    wait_until(lambda: all(_state(thread / "stat") == "T" for thread in threads.iterdir()))
+
+
 def is_gone(pid: int) -> bool:
     """Whether no such process runs any more."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+        return _state(Path(f"/proc/{pid}/stat")) == "Z"
     except OSError:
         return True
 
@@ -44,3 +53,7 @@ def effect_of(found: Sidecar) -> str:
 def effect(client: Client) -> str:
     """What this client is told about the allowed document."""
     return str(client.ask(VERDICT, ALLOWED).result["effect"])
+
+
+def _state(file: Path) -> str:
+    return file.read_text().rsplit(")", 1)[1].split()[0]
