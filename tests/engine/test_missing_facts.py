@@ -11,8 +11,8 @@ from support.documents import a_change, a_file, an_act, changed, complete, witho
 from support.workshop import AUTOMATIC, Workshop
 from tipstaff import declared
 from tipstaff.engine import Engine
-from tipstaff.pdp.client import VERDICT
 from tipstaff.errors import ContractError
+from tipstaff.pdp.client import VERDICT
 
 NEEDED = json.loads((declared.folder("policy") / "tipstaff/guard/data.json").read_text())["needed"]
 STOPPED = ("escalate", "deny")

@@ -178,6 +178,7 @@ def test_protected_path_is_protected_against_renames_of_both_kinds(
 CONTROL_PLANE = [
     "policy/tiers.rego",
     "policy/org/freeze/data.json",
+    "policy.tar.gz",
     "tipstaff.yaml",
     "tipstaff.local.yaml",
     "skills/tipstaff.yaml",

@@ -26,7 +26,7 @@ def check(as_json: bool) -> int:
             for verdict in ask_about_classes(engine)
             for advice in verdict.advice
         }
-        findings = [*found.values(), *_overlay_findings(engine)]
+        findings = [*found.values(), *overlay_findings(engine)]
     if as_json:
         print_json({"findings": [finding.model_dump() for finding in findings]})
     elif findings:
@@ -36,7 +36,8 @@ def check(as_json: bool) -> int:
     return 1 if findings else 0
 
 
-def _overlay_findings(engine: Engine) -> list[Reason]:
+def overlay_findings(engine: Engine) -> list[Reason]:
+    """What is wrong with the overlay that decisions would not show: edited Rego that nobody has signed."""
     folder = engine.policy.overlay_folder()
     if not engine.project.team_setting("policy", "public_key") or overlay_is_current(folder):
         return []

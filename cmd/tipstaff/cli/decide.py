@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from tipstaff.cli.check import overlay_findings
 from tipstaff.cli.output import exit_code, json_option, print_json, print_verdict, say
 from tipstaff.documents import strict_json
 from tipstaff.documents.input import parse_input
@@ -37,6 +38,8 @@ def decide(document: str, replay: bool, as_json: bool) -> int:
         value = strict_json.load(Path(file))
     given = parse_input(value, file=file)
     with Engine.open(say=say) as engine:
+        for finding in overlay_findings(engine):
+            say(f"note: {finding.message}; {finding.solution}")
         verdict = engine.evaluate([given], replay=True)[0] if replay else engine.decide(given)
     if as_json:
         print_json(verdict.model_dump(by_alias=True))
