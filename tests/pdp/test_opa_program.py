@@ -120,13 +120,14 @@ def test_program_that_cannot_start_is_an_error(home: Path) -> None:
 
 
 def test_lock_is_given_up_after_its_time(home: Path) -> None:
-    from tipstaff.pdp.places import held, is_held
+    from tipstaff.files import is_locked
+    from tipstaff.pdp.places import held
 
     path = home / "lock"
-    assert not is_held(path)
+    assert not is_locked(path)
     with held(path, timeout_s=1):
-        assert is_held(path)
+        assert is_locked(path)
         with pytest.raises(DecisionError) as refused, held(path, timeout_s=0.02):
             pass
     assert refused.value.code == "lock.timeout"
-    assert not is_held(path)
+    assert not is_locked(path)

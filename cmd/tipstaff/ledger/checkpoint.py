@@ -16,8 +16,8 @@ from tipstaff.documents.audit import Checkpoint
 from tipstaff.documents.base import parse
 from tipstaff.documents.strict_json import canonical, loads
 from tipstaff.errors import ContractError, EvidenceError
+from tipstaff.files import locked, private_folder, read_regular, write_atomically
 from tipstaff.ledger import faults
-from tipstaff.ledger.files import locked, private_folder, read_regular, write_atomically
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

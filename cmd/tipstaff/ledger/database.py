@@ -15,8 +15,8 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from tipstaff.errors import EvidenceError
+from tipstaff.files import private_folder
 from tipstaff.ledger import schema
-from tipstaff.ledger.files import private_folder
 
 FILE = "ledger.sqlite3"
 BUSY_TIMEOUT_MS = 30_000

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tipstaff.errors import EvidenceError
-from tipstaff.ledger.files import locked, private_folder
+from tipstaff.files import locked, private_folder
 
 
 @contextmanager

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tipstaff.documents.base import Json
 from tipstaff.errors import EvidenceError
+from tipstaff.files import private_folder, read_regular, sync_folder, write_atomically
 from tipstaff.ledger import faults
 from tipstaff.ledger.checkpoint import Witness
-from tipstaff.ledger.files import private_folder, read_regular, sync_folder, write_atomically
 
 TRAIL = "audit-trail.jsonl"
 TRAIL_ID = "audit-trail.id"

@@ -19,7 +19,7 @@ from tipstaff.documents.base import Contract, Identifier, Timestamp, parse
 from tipstaff.documents.input import Actor, PauseFacts
 from tipstaff.documents.strict_json import canonical, loads
 from tipstaff.errors import ContractError, EvidenceError
-from tipstaff.ledger.files import locked, private_folder, read_regular, write_atomically
+from tipstaff.files import locked, private_folder, read_regular, write_atomically
 from tipstaff.project import timestamp, utc_now
 
 SWITCHES = ("TIPSTAFF_AUTO_EXECUTE_DISABLED", "SKYTWIN_AUTO_EXECUTE_DISABLED")

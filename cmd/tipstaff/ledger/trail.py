@@ -18,10 +18,10 @@ from tipstaff.documents.audit import AuditRecord
 from tipstaff.documents.input import Actor
 from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError, EvidenceError
+from tipstaff.files import reading, release
 from tipstaff.ledger import faults
 from tipstaff.ledger.chain import Chain, read_lines
 from tipstaff.ledger.checkpoint import Witness
-from tipstaff.ledger.files import reading, release
 from tipstaff.ledger.record import EFFECTS, MAX_SEQ, NewRecord, read_record
 from tipstaff.ledger.verification import Problem, Verification, verify
 from tipstaff.ledger.writer import Writer

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tipstaff.documents.audit import Checkpoint
 from tipstaff.errors import EvidenceError
+from tipstaff.files import reading, release
 from tipstaff.ledger import faults
 from tipstaff.ledger.chain import Chain, Problem, read_lines
 from tipstaff.ledger.checkpoint import Witness
-from tipstaff.ledger.files import reading, release
 from tipstaff.ledger.identity import TRAIL, TRAIL_ID, read_id
 
 __all__ = ["Problem", "Verification", "verify"]

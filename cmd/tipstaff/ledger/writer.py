@@ -15,10 +15,10 @@ from threading import Lock
 from tipstaff.documents.audit import AuditRecord, Checkpoint
 from tipstaff.documents.base import Json
 from tipstaff.errors import ContractError
+from tipstaff.files import locked, private_folder, sync_folder
 from tipstaff.ledger import faults, tail
 from tipstaff.ledger.chain import Chain, Region
 from tipstaff.ledger.checkpoint import Witness
-from tipstaff.ledger.files import locked, private_folder, sync_folder
 from tipstaff.ledger.identity import TRAIL, identify, set_aside
 from tipstaff.ledger.record import MAX_SEQ, ZERO_HASH, NewRecord, read_record, seal
 from tipstaff.project import timestamp

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from tipstaff import declared
 from tipstaff.errors import DecisionError
+from tipstaff.files import write_atomically
 from tipstaff.pdp import archive, signing
 from tipstaff.pdp.capabilities import FILE as CAPABILITIES
 from tipstaff.pdp.opa import Opa
-from tipstaff.pdp.places import cache_home, held, replace, state_home
+from tipstaff.pdp.places import cache_home, held, state_home
 from tipstaff.pdp.signing import new_key, public_key
 from tipstaff.pdp.source import read
 
@@ -62,7 +63,7 @@ def build(opa: Opa, source: Path, *, name: str, key: Path, out: Path) -> Bundle:
     data = archive.pack(files)
     signing.verify(data, public, out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    replace(out, data)
+    write_atomically(out, data, mode=0o644)
     return _bundle(files, name, out, public)
 
 
@@ -170,7 +171,7 @@ def load(file: Path, name: str, public: str) -> Bundle:
     known = {"revision": bundle.revision, "data_digest": bundle.data_digest}
     try:
         memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace(memory, json.dumps(known).encode(), mode=0o600)
+        write_atomically(memory, json.dumps(known).encode())
     except OSError:
         return bundle  # a read-only cache costs one verification a run, nothing else
     return bundle
@@ -217,7 +218,7 @@ def _development_key() -> Path:
         key.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with held(key.parent / "development.lock", timeout_s=_LOCK_S):
             public = public_key(key) if key.exists() else new_key(key)
-            replace(key.with_suffix(".pub"), public.encode())
+            write_atomically(key.with_suffix(".pub"), public.encode(), mode=0o644)
     return key
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from tipstaff import declared
 from tipstaff.errors import DecisionError
+from tipstaff.files import write_atomically
 from tipstaff.pdp.opa import Opa, ensure
-from tipstaff.pdp.places import replace
 
 FILE = "capabilities.json"
 # OPA doesn't mark these, yet the first two read the clock, and a parser of Rego hides what is judged.
@@ -65,7 +65,7 @@ def _bare(value: Any) -> Any:
 def main() -> None:
     """Write the file into the checkout."""
     content = reduce(ensure(lambda line: print(line, file=sys.stderr)))
-    replace(declared.folder("policy") / FILE, content)
+    write_atomically(declared.folder("policy") / FILE, content, mode=0o644)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tipstaff.errors import DecisionError
-from tipstaff.pdp.places import cache_home, held, replace
+from tipstaff.files import write_atomically
+from tipstaff.pdp.places import cache_home, held
 
 VERSION = "1.22.3"
 MINIMUM = "1.21.3"
@@ -164,7 +165,7 @@ def _remembered(memory: Path) -> dict[str, str]:
 def _remember(memory: Path, answers: dict[str, str]) -> None:
     try:
         memory.parent.mkdir(parents=True, exist_ok=True)
-        replace(memory, json.dumps(answers, indent=0, sort_keys=True).encode(), mode=0o600)
+        write_atomically(memory, json.dumps(answers, indent=0, sort_keys=True).encode())
     except OSError:
         return  # a read-only cache costs one `opa version` a run, nothing else
 

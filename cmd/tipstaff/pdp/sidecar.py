@@ -21,11 +21,12 @@ from typing import Any
 
 from tipstaff.documents.text import visible
 from tipstaff.errors import DecisionError
+from tipstaff.files import is_locked, write_atomically
 from tipstaff.pdp import keeper
 from tipstaff.pdp.bundle import Bundle, check
 from tipstaff.pdp.client import Client
 from tipstaff.pdp.opa import Opa
-from tipstaff.pdp.places import check_private, held, is_held, private_folder, replace
+from tipstaff.pdp.places import check_closed, closed_folder, held
 from tipstaff.pdp.plan import SOCKET, Plan, draw
 from tipstaff.pdp.transport import UnixTransport
 
@@ -80,7 +81,7 @@ def join(
     deadline = time.monotonic() + deadline_s
     plan = draw(opa, bundles)
     try:
-        home = private_folder(private_folder(state) / "sidecar")
+        home = closed_folder(closed_folder(state) / "sidecar")
         folder = home / plan.identity
         pid = _touch(folder)
         if pid is None:
@@ -98,7 +99,7 @@ def join(
 
 def status(state: Path) -> list[SidecarStatus]:
     """Every sidecar of this state folder that runs now."""
-    return [_status(folder) for folder in _folders(state) if is_held(folder / "alive")]
+    return [_status(folder) for folder in _folders(state) if is_locked(folder / "alive")]
 
 
 def stop(state: Path) -> int:
@@ -116,10 +117,10 @@ def _touch(folder: Path) -> int | None:
     The order matters: whoever sees the mark after touching ``used`` is seen by a keeper about to retire.
     """
     try:
-        check_private(folder)
+        check_closed(folder)
         now = time.time_ns()
         os.utime(folder / "used", ns=(now, now))
-        if not (folder / "ready").exists() or not is_held(folder / "alive"):
+        if not (folder / "ready").exists() or not is_locked(folder / "alive"):
             return None
         return int(_facts(folder)["opa"])
     except (FileNotFoundError, KeyError):
@@ -129,16 +130,16 @@ def _touch(folder: Path) -> int | None:
 def _start(folder: Path, plan: Plan, deadline: float, idle_s: float) -> int:
     """Start the sidecar in a fresh folder and wait until it answers; the caller holds the lock."""
     for other in _folders(folder.parents[1]):
-        if other == folder or not is_held(other / "alive"):
+        if other == folder or not is_locked(other / "alive"):
             _end(other)
-    private_folder(folder)
+    closed_folder(folder)
     for bundle, data in zip(plan.bundles, plan.contents, strict=True):
         check(bundle, data)
-        replace(folder / f"{bundle.name}.tar.gz", data, mode=0o600)
+        write_atomically(folder / f"{bundle.name}.tar.gz", data)
     revisions = {bundle.name: bundle.revision for bundle in plan.bundles}
     spec = {"argv": plan.argv, "idle_s": idle_s, "opa": plan.opa.version, "revisions": revisions}
-    replace(folder / "config.json", json.dumps(plan.config).encode(), mode=0o600)
-    replace(folder / "spec.json", json.dumps(spec).encode(), mode=0o600)
+    write_atomically(folder / "config.json", json.dumps(plan.config).encode())
+    write_atomically(folder / "spec.json", json.dumps(spec).encode())
     (folder / "used").touch(mode=0o600)
     _launch(folder)
     try:
@@ -182,7 +183,7 @@ def _await(folder: Path, bundles: tuple[Bundle, ...], deadline: float) -> None:
             with _client(folder, bundles, left) as client:
                 return client.check()
         except DecisionError:
-            if time.monotonic() > deadline or not is_held(folder / "alive"):
+            if time.monotonic() > deadline or not is_locked(folder / "alive"):
                 raise
         time.sleep(_LOOK_S)
 
@@ -195,9 +196,9 @@ def _client(folder: Path, bundles: Sequence[Bundle], deadline_s: float) -> Clien
 
 def _end(folder: Path) -> bool:
     """Stop the sidecar if it runs, then remove its folder; whether it ran."""
-    was_alive = is_held(folder / "alive")
+    was_alive = is_locked(folder / "alive")
     deadline = time.monotonic() + _STOP_S
-    while is_held(folder / "alive"):
+    while is_locked(folder / "alive"):
         try:
             os.kill(int(_facts(folder)["keeper"]), signal.SIGTERM)
         except (FileNotFoundError, KeyError, ProcessLookupError):

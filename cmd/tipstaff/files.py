@@ -10,11 +10,13 @@ import fcntl
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW
+_LOOK_S = 0.01
 
 
 def private_folder(path: Path) -> None:
@@ -46,8 +48,8 @@ def read_regular(path: Path, *, limit: int, owned: bool = False) -> bytes:
     return data
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the file (0600): written beside it, synced, renamed, and the folder synced."""
+def write_atomically(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Replace the file: written beside it, synced, renamed, and the folder synced."""
     private_folder(path.parent)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, 0o600)
@@ -55,9 +57,10 @@ def write_atomically(path: Path, data: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
+            os.fchmod(descriptor, mode)
             os.fsync(descriptor)
         beside.replace(path)
-    except OSError:
+    except BaseException:
         with suppress(OSError):
             beside.unlink()
         raise
@@ -65,12 +68,13 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def locked(path: Path, *, fleeting: bool = False) -> Iterator[int]:
+def locked(path: Path, *, fleeting: bool = False, timeout_s: float | None = None) -> Iterator[int]:
     """Hold an exclusive lock on the file, made 0600 where absent; yields its descriptor for reading and appending.
 
-    Waits for the holder; the kernel releases a lock when its holder dies. ``fleeting`` removes the file at the end.
+    Waits for the holder, with ``timeout_s`` no longer than that (``TimeoutError``); the kernel releases a lock when its
+    holder dies. ``fleeting`` removes the file at the end.
     """
-    descriptor = _lock(path)
+    descriptor = _lock(path, None if timeout_s is None else time.monotonic() + timeout_s)
     try:
         yield descriptor
     finally:
@@ -80,18 +84,48 @@ def locked(path: Path, *, fleeting: bool = False) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _lock(path: Path) -> int:
+def is_locked(path: Path) -> bool:
+    """Whether some process holds the lock now; a missing file is held by nobody."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _OPEN)
+    except OSError:
+        return False
+    try:
+        return not _acquire(descriptor, fcntl.LOCK_SH)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(path: Path, deadline: float | None) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _OPEN, 0o600)
         try:
             _demand_regular(descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if deadline is None:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            else:
+                _wait(descriptor, deadline)
             if _is_at(path, descriptor):
                 return descriptor
         except BaseException:
             os.close(descriptor)
             raise
         os.close(descriptor)
+
+
+def _wait(descriptor: int, deadline: float) -> None:
+    while not _acquire(descriptor, fcntl.LOCK_EX):
+        if time.monotonic() > deadline:
+            raise TimeoutError(errno.ETIMEDOUT, "another process holds it")
+        time.sleep(_LOOK_S)
+
+
+def _acquire(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager
