@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from tipstaff.cli.output import exit_code, json_option, print_json, print_table, print_verdict, say
 from tipstaff.cli.program import SuggestingGroup
-from tipstaff.documents.approval import ApprovalRequest
+from tipstaff.documents.approval import ApprovalRequest, ApprovalStatus
 from tipstaff.documents.text import visible
 from tipstaff.engine import Engine
 
 if TYPE_CHECKING:
     from tipstaff.healing.approval import Approver, Decision
 
-_STATUSES = ("pending", "approved", "rejected", "expired", "consumed", "all")
+_STATUSES = (*get_args(ApprovalStatus), "all")
 _SHOWN = (
     "key",
     "status",

@@ -7,10 +7,10 @@ import sys
 import click
 
 from tipstaff.cli.output import say
-from tipstaff.cli.tiers import CLASSES
+from tipstaff.cli.tiers import CLASSES, ask_about_classes
+from tipstaff.cli.writing import write_text
 from tipstaff.documents.base import Json
 from tipstaff.engine import Engine
-from tipstaff.errors import ContractError
 from tipstaff.project import LOCAL_FILE
 
 _ANSWERS = {"auto-fix": "auto-if-tests-pass", "propose": "propose"}
@@ -48,8 +48,6 @@ def _is_interactive() -> bool:
 
 
 def _granted(engine: Engine, action_class: str) -> str:
-    from tipstaff.cli.tiers import ask_about_classes
-
     verdict = ask_about_classes(engine)[CLASSES.index(action_class)]
     return str(verdict.facts["tier"]["effective"])
 
@@ -57,10 +55,4 @@ def _granted(engine: Engine, action_class: str) -> str:
 def _save(engine: Engine, value: Json) -> None:
     import yaml
 
-    file = engine.project.root / LOCAL_FILE
-    try:
-        file.write_text(yaml.safe_dump(value, sort_keys=False), encoding="utf-8")
-    except OSError as error:
-        raise ContractError(
-            "file.unwritable", error.strerror or str(error), file=str(file), fix="make it writable"
-        ) from error
+    write_text(engine.project.root / LOCAL_FILE, yaml.safe_dump(value, sort_keys=False))

@@ -8,6 +8,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from tipstaff.cli.output import json_option, print_json
+from tipstaff.cli.writing import write_text
 from tipstaff.errors import ContractError
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -32,8 +33,7 @@ def completion(shell: str, install: bool, as_json: bool) -> int:
     script = found(program, {}, "tipstaff", "_TIPSTAFF_COMPLETE").source()
     place = _place(shell) if install else None
     if place is not None:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(script, encoding="utf-8")
+        write_text(place, script)
     if as_json:
         print_json({"shell": shell, "file": str(place) if place else None, "script": script})
     elif place is None:

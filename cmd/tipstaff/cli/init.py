@@ -8,15 +8,16 @@ import click
 
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.cli.policy import team_key
+from tipstaff.cli.writing import write_text
+from tipstaff.engine.policy import OVERLAY_FOLDER
 from tipstaff.errors import ContractError
-from tipstaff.pdp.bundle import build, new_key, overlay_file, public_key
+from tipstaff.pdp.bundle import OVERLAY, build, new_key, overlay_file, public_key
 from tipstaff.pdp.opa import ensure
 from tipstaff.project import LOCAL_FILE, TEAM_FILE, prepare, state_folder
 
 _STARTER = Path(__file__).parents[1] / "starter"
 _IGNORED = (".tipstaff/", LOCAL_FILE)
 _WORKFLOW = ".github/workflows/tipstaff.yml"
-_OVERLAY = "policy"
 
 
 @click.command()
@@ -42,7 +43,7 @@ def init(folder: Path, force: bool, as_json: bool) -> int:
             fix="run `git init` first, or name the repository's top folder",
         )
     files = _files()
-    signed = overlay_file(root / _OVERLAY)
+    signed = overlay_file(root / OVERLAY_FOLDER)
     present = [name for name in [TEAM_FILE, *files, signed.name] if (root / name).exists()]
     if present and not force:
         raise ContractError(
@@ -56,9 +57,9 @@ def init(folder: Path, force: bool, as_json: bool) -> int:
     key = team_key(state)
     public = public_key(key) if key.exists() else new_key(key)
     for name, content in files.items():
-        _write(root / name, content)
-    _write(root / TEAM_FILE, _team_file(public))
-    bundle = build(opa, root / _OVERLAY, name="org", key=key, out=signed)
+        write_text(root / name, content)
+    write_text(root / TEAM_FILE, _team_file(public))
+    bundle = build(opa, root / OVERLAY_FOLDER, name=OVERLAY, key=key, out=signed)
     written = [TEAM_FILE, *files, signed.name, *_ignore(root)]
     if as_json:
         print_json({"root": str(root), "written": written, "overlay_revision": bundle.revision})
@@ -70,9 +71,10 @@ def init(folder: Path, force: bool, as_json: bool) -> int:
 
 
 def _files() -> dict[str, str]:
+    source = _STARTER / OVERLAY_FOLDER
     overlay = {
-        f"{_OVERLAY}/{path.relative_to(_STARTER / _OVERLAY)}": path.read_text(encoding="utf-8")
-        for path in sorted((_STARTER / _OVERLAY).rglob("*"))
+        f"{OVERLAY_FOLDER}/{path.relative_to(source)}": path.read_text(encoding="utf-8")
+        for path in sorted(source.rglob("*"))
         if path.is_file()
     }
     workflow = (_STARTER / "workflows" / "tipstaff.yml").read_text(encoding="utf-8")
@@ -90,15 +92,5 @@ def _ignore(root: Path) -> list[str]:
     missing = [line for line in _IGNORED if line not in lines]
     if not missing:
         return []
-    _write(file, "".join(f"{line}\n" for line in [*lines, *missing]))
+    write_text(file, "".join(f"{line}\n" for line in [*lines, *missing]))
     return [".gitignore"]
-
-
-def _write(file: Path, content: str) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise ContractError(
-            "file.unwritable", error.strerror or str(error), file=str(file), fix="make it writable"
-        ) from error

@@ -1,0 +1,22 @@
+"""Files that commands leave for people to read and commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tipstaff.errors import ContractError
+from tipstaff.files import write_atomically
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write the file whole, with its folders; raises ``ContractError`` (``file.unwritable``)."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, text.encode(), mode=0o644)
+    except OSError as error:
+        raise ContractError(
+            "file.unwritable",
+            error.strerror or str(error),
+            file=str(file),
+            fix="make the file and its folder writable",
+        ) from error
