@@ -19,7 +19,7 @@ from tipstaff.ledger.approvals import Approvals, Material
 from tipstaff.ledger.database import open_database
 
 TESTS = Path(__file__).parents[1]
-MATERIAL = Material({"kind": "change"}, b"--- a\n\xff\x00", "pytest -q")
+MATERIAL = Material({"kind": "change"}, b"--- a\n\xff\x00")
 
 
 @pytest.fixture

@@ -33,14 +33,13 @@ from tipstaff.ledger.request_row import (
     material_of,
     to_row,
 )
-from tipstaff.ledger.schema import STATUSES, approvals
+from tipstaff.ledger.schema import SHORTEST_PREFIX, STATUSES, approvals
 from tipstaff.project import timestamp, utc_now
 
 __all__ = ["Approvals", "Material", "NewRequest"]
 
-SHORTEST_PREFIX = 6
 _columns = approvals.c
-_shown = [column for column in _columns if column.name not in ("document", "diff", "command")]
+_shown = [column for column in _columns if column.name not in ("document", "diff")]
 _DIGITS = frozenset("0123456789abcdef")
 
 

@@ -12,13 +12,11 @@ from tipstaff.documents.base import parse
 from tipstaff.documents.strict_json import canonical, loads
 from tipstaff.errors import ContractError
 from tipstaff.ledger.database import corrupt, reading, writing
-from tipstaff.ledger.schema import changes
+from tipstaff.ledger.schema import MAX_JSON, SHORTEST_PREFIX, changes
 
 __all__ = ["Changes"]
 
-SHORTEST_PREFIX = 6
 _columns = changes.c
-_MAX_JSON = 8 << 20
 
 
 class Changes:
@@ -120,7 +118,7 @@ class Changes:
 
     def _change(self, row: Any) -> ChangeRecord:
         try:
-            files = loads(row.files.encode(), max_bytes=_MAX_JSON)
+            files = loads(row.files.encode(), max_bytes=MAX_JSON)
             return parse(ChangeRecord, {**row._mapping, "files": files})
         except ContractError as error:
             raise corrupt(self._path, f"change {row.id}: {error}") from error

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from pydantic_core import from_json
 
 from tipstaff.documents.audit import AuditRecord, Entry, Explanation
-from tipstaff.documents.base import Json, parse
+from tipstaff.documents.base import Effect, Json, parse
 from tipstaff.documents.input import Actor
 from tipstaff.documents.strict_json import canonical
 from tipstaff.errors import ContractError
@@ -22,7 +22,7 @@ from tipstaff.errors import ContractError
 ZERO_HASH = "0" * 64
 MAX_LINE = 8 << 20
 MAX_SEQ = 2**53 - 1
-EFFECTS = frozenset({"allow", "require_approval", "escalate", "deny"})
+EFFECTS = frozenset(get_args(Effect))
 
 _TEXT = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 _HASH = rb'"([0-9a-f]{64})"'

@@ -12,11 +12,11 @@ from tipstaff.documents.input import Actor
 from tipstaff.documents.strict_json import canonical, digest, loads
 from tipstaff.errors import ContractError
 from tipstaff.ledger.database import corrupt
+from tipstaff.ledger.schema import MAX_JSON
 from tipstaff.project import timestamp
 
 # What is read but never searched or compared lies in one JSON column.
 _CONTENT = ("kind", "what", "why", "evidence", "risk", "alternatives", "urgency", "decision_id")
-_MAX_JSON = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,10 @@ class NewRequest:
 
 @dataclass(frozen=True)
 class Material:
-    """What is needed to judge again: the input document without its context, the diff's bytes, the test command."""
+    """What is needed to judge again: the input document without its context, and the diff's bytes."""
 
     document: Json
     diff: bytes = b""
-    command: str | None = None
 
 
 def request_key(content: str, decision_id: str) -> str:
@@ -101,7 +100,6 @@ def to_row(request: ApprovalRequest, material: Material) -> dict[str, Any]:
         "content": canonical(content).decode(),
         "document": canonical(material.document).decode(),
         "diff": material.diff,
-        "command": material.command,
     }
 
 
@@ -112,7 +110,7 @@ def from_row(row: Any, *, now: str, path: str) -> ApprovalRequest:
         return parse(
             ApprovalRequest,
             {
-                **loads(row.content.encode(), max_bytes=_MAX_JSON),
+                **loads(row.content.encode(), max_bytes=MAX_JSON),
                 "key": row.key,
                 "status": status,
                 "digest": row.digest,
@@ -133,7 +131,7 @@ def from_row(row: Any, *, now: str, path: str) -> ApprovalRequest:
 def material_of(row: Any, *, path: str) -> Material:
     """The material in a row. Raises ``EvidenceError`` (``store.corrupt``)."""
     try:
-        document = loads(row.document.encode(), max_bytes=_MAX_JSON)
+        document = loads(row.document.encode(), max_bytes=MAX_JSON)
     except ContractError as error:
         raise corrupt(path, f"request {row.key[:12]}: {error}") from error
-    return Material(document, row.diff, row.command)
+    return Material(document, row.diff)

@@ -23,6 +23,10 @@ from sqlalchemy import (
 from tipstaff.documents.approval import ApprovalStatus, ChangeRecord
 
 VERSION = 1
+# Characters of a key or an id that name a row, where no other begins with them.
+SHORTEST_PREFIX = 6
+# Bytes of one JSON column.
+MAX_JSON = 8 << 20
 STATUSES: tuple[str, ...] = get_args(ApprovalStatus)
 CHANGE_STATES: tuple[str, ...] = get_args(ChangeRecord.model_fields["state"].annotation)
 
@@ -61,7 +65,6 @@ approvals = Table(
     Column("is_announced", Integer, nullable=False, server_default=text("0")),
     Column("document", Text, nullable=False),
     Column("diff", LargeBinary, nullable=False),
-    Column("command", Text),
     _one_of("status", STATUSES),
     _is_digest("key"),
     _is_digest("digest"),
