@@ -40,15 +40,8 @@ OPA is enough to work on it:
 opa test policy/
 ```
 
-## Adding a rule
-
-1. Write it into the package that it belongs to, as a member of `deny`, `escalate` or `require_approval`, with the
-   annotations of its neighbours: a title, a description, and `code`, `message` and `solution` under `custom`.
-2. Write a test beside it for a document that it is about and for one that it is not, and run `opa test policy/`.
-3. Run `make generate`, which writes this page, and `make ci`, which checks the rest.
-
-A number, a list or a classification belongs into the `data.json` beside the rule. A team that only wants to be stricter
-changes nothing here: it writes an overlay, as the [README](../README.md) shows.
+[CONTRIBUTING.md](../CONTRIBUTING.md#add-a-rule) says how a rule is added. A team that only wants to be stricter changes
+nothing here: it writes an overlay, as the [README](../README.md#for-security-teams-the-overlay) shows.
 
 ## Codes
 
