@@ -90,13 +90,19 @@ BAD: list[tuple[Verb, list[str], int]] = [
 
 
 @pytest.fixture
-def words(workshop: Workshop, tmp_path: Path) -> dict[str, str]:
+def alone(project: Path) -> Workshop:
+    """A workshop with a sidecar of its own."""
+    return Workshop(project)
+
+
+@pytest.fixture
+def words(alone: Workshop, tmp_path: Path) -> dict[str, str]:
     """What the placeholders of the arguments stand for."""
-    first = workshop.propose().effects.approval
-    other = workshop.propose({"skills/b.md": "x\n"})
+    first = alone.propose().effects.approval
+    other = alone.propose({"skills/b.md": "x\n"})
     assert first is not None
     assert other.effects.approval is not None
-    (tmp_path / "change.diff").write_bytes(workshop.diff({"skills/c.md": "x\n"}))
+    (tmp_path / "change.diff").write_bytes(alone.diff({"skills/c.md": "x\n"}))
     (tmp_path / "input.json").write_text(json.dumps(a_change()))
     return {
         "key": first.key,
@@ -120,13 +126,11 @@ def test_table_of_good_calls_names_every_verb() -> None:
     assert set(GOOD) == set(verbs())
 
 
-def test_each_verb_that_works_prints_one_document(
-    workshop: Workshop, words: dict[str, str]
-) -> None:
-    workshop.run("sidecar", "start")
+def test_each_verb_that_works_prints_one_document(alone: Workshop, words: dict[str, str]) -> None:
+    alone.run("sidecar", "start")
     for verb, (arguments, code) in GOOD.items():
         Path(words["new"]).unlink(missing_ok=True)
-        answer = workshop.run(*verb, *(text.format_map(words) for text in arguments), "--json")
+        answer = alone.run(*verb, *(text.format_map(words) for text in arguments), "--json")
         assert answer.code == code, (verb, answer.stdout, answer.stderr)
         assert "error" not in the_document(answer.stdout), verb
 
@@ -156,12 +160,12 @@ NEEDS_NO_CONFIG = {
 
 
 def test_each_verb_in_a_project_with_a_broken_configuration_says_so_in_one_document(
-    workshop: Workshop, words: dict[str, str]
+    alone: Workshop, words: dict[str, str]
 ) -> None:
-    (workshop.root / "tipstaff.yaml").write_text("schema_version: one\n")
+    (alone.root / "tipstaff.yaml").write_text("schema_version: one\n")
     for verb in set(GOOD) - NEEDS_NO_CONFIG:
         arguments = [text.format_map(words) for text in GOOD[verb][0]]
-        answer = workshop.run(*verb, *arguments, "--json")
+        answer = alone.run(*verb, *arguments, "--json")
         assert answer.code == 2, (verb, answer.stdout)
         assert the_document(answer.stdout)["error"]["field"] == "schema_version", verb
 

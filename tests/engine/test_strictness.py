@@ -157,7 +157,6 @@ CAUTIONS = st.one_of(
             lambda s: with_fact(s, "evidence__tests", counts(2, 1)),
             lambda s: with_fact(s, "evidence__tests", counts(2, 0, "00" * 32)),
             lambda s: with_fact(s, "subject__id", "\x1b[2J"),
-            lambda s: with_fact(s, "action__class", None),
             lambda s: found_too(s, "raw_shell_execution"),
             lambda s: found_too(s, "dynamic_code"),
             lambda s: touched_too(s, "tipstaff.yaml"),

@@ -118,7 +118,9 @@ class Workshop:
 
     def status(self, key: str) -> str:
         """How the request stands."""
-        return str(self.run("approvals", "show", key, "--json").json["status"])
+        answer = self.run("approvals", "show", key, "--json")
+        assert answer.code == 0, answer.stderr
+        return str(answer.json["status"])
 
     def sign(self, files: Mapping[str, str]) -> None:
         """Write Rego into the team's overlay and sign it with the team's key."""
