@@ -10,7 +10,6 @@ import os
 import pwd
 import secrets
 import socket
-import subprocess
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from tipstaff import git
 from tipstaff.documents.base import Json, parse
 from tipstaff.documents.config import LocalConfig, TeamConfig
 from tipstaff.documents.input import Actor
@@ -205,11 +205,5 @@ def _refuse_empty(value: Any, at: tuple[str, ...], path: Path) -> None:
 
 
 def _tracked(root: Path, name: str) -> bool:
-    answer = subprocess.run(
-        ["git", "ls-files", "--error-unmatch", "--", name],
-        cwd=root,
-        capture_output=True,
-        check=False,
-        env={"PATH": os.environ.get("PATH", os.defpath), "GIT_OPTIONAL_LOCKS": "0"},
-    )
-    return answer.returncode == 0
+    answer = git.run(("ls-files", "--error-unmatch", "--", name), git.Call(root))
+    return answer.status == 0

@@ -201,16 +201,6 @@ def test_commit_carries_author_message_and_parent_without_hooks(scene: Scene) ->
     assert not (scene.root / "hooked").exists()
 
 
-def test_tracking_is_read_from_the_index(scene: Scene) -> None:
-    scene.write({"loose.yaml": b""})
-    repository = Repository.open(scene.root)
-    assert repository.is_tracked("a.txt")
-    assert repository.is_tracked(scene.root / "d" / "b.txt")
-    assert not repository.is_tracked("loose.yaml")
-    assert not repository.is_tracked("../x")
-    assert not repository.is_tracked(":(glob)**")
-
-
 def test_blob_is_the_stored_file_or_none(scene: Scene) -> None:
     os.symlink("a.txt", scene.root / "link")
     scene.save()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
+from tipstaff import git
 from tipstaff.cli.output import json_option, print_json, print_table, say
 from tipstaff.engine.engine import witness_folder
 from tipstaff.engine.policy import Policy
@@ -67,9 +67,9 @@ def _git(name: str) -> Part:
         return Part(name, False, "", "not on PATH", "install git")
     from tipstaff.evidence.repository import Repository
 
-    version = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True)
+    version = git.run(("--version",), git.Call(Path())).out.decode("utf-8", "replace")
     repository = Repository.open(Path())
-    return Part(name, True, version.stdout.split()[2], f"repository {repository.root}")
+    return Part(name, True, version.split()[2], f"repository {repository.root}")
 
 
 def _config(name: str) -> Part:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tipstaff import git
 from tipstaff.errors import ContractError, EvidenceError
-from tipstaff.evidence import extraction, git, paths, tree_diff
+from tipstaff.evidence import extraction, paths, tree_diff
 from tipstaff.evidence.tree_diff import LineChange, RawChange
 
 _BATCH_BYTES = 32 << 20
@@ -192,15 +193,6 @@ class Repository:
         if used.status or used.out.strip():
             return False
         return not self._ask("update-ref", "--no-deref", "-d", reference, commit).status
-
-    def is_tracked(self, path: Path | str) -> bool:
-        """Whether the user's index holds this path (absolute, or relative to the root; as the file system has it)."""
-        given = self.root / path
-        full = os.path.join(os.path.realpath(given.parent), given.name)
-        name = os.path.relpath(full, self.root)
-        if name == os.pardir or name.startswith(os.pardir + os.sep):
-            return False
-        return bool(self.run("ls-files", "-z", "--", os.fsencode(name)))
 
     def remote_url(self, name: str) -> str | None:
         """The URL that git would push to for a remote, or None where there is no such remote."""
