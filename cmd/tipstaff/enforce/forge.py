@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from tipstaff.enforce.github import GitHubForge
 from tipstaff.enforce.github_address import Server, slug_of
 from tipstaff.enforce.pull_request import PullRequest, check_decision_id
 from tipstaff.errors import ForgeError
+from tipstaff.files import locked, private_folder, write_atomically
 
 if TYPE_CHECKING:
     from tipstaff.evidence.repository import Repository
@@ -109,7 +109,7 @@ class LocalForge:
                 "commit": pull_request.commit,
                 "title": pull_request.title,
             }
-            _write(path, _render(facts, pull_request.body))
+            write_atomically(path, _document(facts, pull_request.body))
         return str(path)
 
     def mark_ready(self, reference: str) -> None:
@@ -119,7 +119,7 @@ class LocalForge:
             if facts["status"] == "closed":
                 raise _refusal(path, "it is closed", fix="propose the change again")
             if facts["status"] != "ready":
-                _write(path, _render({**facts, "status": "ready"}, body))
+                write_atomically(path, _document({**facts, "status": "ready"}, body))
 
     def close(self, reference: str, comment: str) -> None:
         """Set the status to ``closed`` and append the comment; raises ``ForgeError`` when it is absent."""
@@ -127,7 +127,7 @@ class LocalForge:
             path, facts, body = self._read(reference)
             if facts["status"] != "closed":
                 text = f"{body.rstrip()}\n\n## Closed\n\n{comment.strip()}\n"
-                _write(path, _render({**facts, "status": "closed"}, text))
+                write_atomically(path, _document({**facts, "status": "closed"}, text))
 
     @property
     def _folder(self) -> Path:
@@ -135,16 +135,14 @@ class LocalForge:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        from filelock import FileLock, Timeout
-
         folder = self._folder
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(folder)
             if folder.is_symlink():
                 raise _refusal(folder, "it is a symbolic link", fix="replace it by a folder")
-            with FileLock(folder / ".lock", timeout=LOCK_SECONDS, mode=0o600):
+            with locked(folder / ".lock", timeout_s=LOCK_SECONDS):
                 yield
-        except Timeout as error:
+        except TimeoutError as error:
             raise _refusal(folder, "another process holds it", fix="try again") from error
         except OSError as error:
             fix = "make the folder writable and give it space"
@@ -166,11 +164,11 @@ class LocalForge:
             raise _refusal(path, "it is of another branch or commit", fix="move the file away")
 
 
-def _render(facts: Mapping[str, str], body: str) -> str:
+def _document(facts: Mapping[str, str], body: str) -> bytes:
     lines = (
         f"{key}: {json.dumps(visible(text), ensure_ascii=False)}" for key, text in facts.items()
     )
-    return "\n".join(["---", *lines, "---", "", body.strip(), ""])
+    return "\n".join(["---", *lines, "---", "", body.strip(), ""]).encode()
 
 
 def _parse(path: Path) -> tuple[dict[str, str], str]:
@@ -184,24 +182,6 @@ def _parse(path: Path) -> tuple[dict[str, str], str]:
     if not {"decision", "status", "branch", "commit"} <= facts.keys():
         raise _refusal(path, "its front matter is incomplete", fix="move the file away")
     return facts, body
-
-
-def _write(path: Path, text: str) -> None:
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _refusal(path: Path, complaint: str, *, fix: str) -> ForgeError:
