@@ -19,6 +19,7 @@ from tipstaff.documents.verdict import OpenPullRequest, RequestApproval, Verdict
 from tipstaff.enforce.change import branch_and_commit
 from tipstaff.enforce.forge import choose
 from tipstaff.enforce.pull_request import Proposal, commit_message, compose
+from tipstaff.enforce.target import demand_in_place, target_branch
 from tipstaff.engine import Engine, Judgement
 from tipstaff.errors import ActionDenied, Error
 from tipstaff.evidence.repository import Repository
@@ -32,8 +33,6 @@ from tipstaff.project import timestamp
 
 if TYPE_CHECKING:
     from tipstaff.evidence.diff import Patch
-
-_DEFAULT_BRANCH = "main"
 
 
 @dataclass(frozen=True)
@@ -88,6 +87,12 @@ class Enforcer:
         with hold(self._engine.project.state, judgement.question.judged_sha256):
             return self._carry_out(judgement, material, pull_request, request)
 
+    def demand_in_place(self, request: ApprovalRequest) -> None:
+        """Raise ``ActionDenied`` (``enforce.moved``) unless what was proposed is what approving would make ready."""
+        change = self.changes.with_approval(request.key)
+        if change is not None:
+            demand_in_place(self._repository, change)
+
     def finish(self, verdict: Verdict, request: ApprovalRequest) -> None:
         """Carry out an approved change: its draft becomes ready. Safe to do again after a crash in between.
 
@@ -98,8 +103,9 @@ class Enforcer:
             raise _unjudged("the verdict is on another change than the request")
         change = self.changes.with_approval(request.key)
         if change is not None:
+            demand_in_place(self._repository, change)
             if change.pull_request:
-                self._forge.mark_ready(change.pull_request)
+                self._forge.mark_ready(change.pull_request, commit=change.commit)
             self.changes.ready(change.id)
         self._note("carried-out", request.decision_id, request.what, {"approval": request.key})
 
@@ -152,7 +158,7 @@ class Enforcer:
                 verdict=verdict,
                 change=change,
                 branch=branch,
-                base_branch=_base_branch(self._repository),
+                base_branch=target_branch(self._repository),
                 commit=commit,
                 trail_head=self._engine.trail_head,
                 approval_key=key,
@@ -265,14 +271,6 @@ def _unjudged(message: str) -> ActionDenied:
 
 def _key(judgement: Judgement) -> str:
     return request_key(judgement.question.judged_sha256, judgement.verdict.decision_id)
-
-
-def _base_branch(repository: Repository) -> str:
-    """The branch that the user is on, which a pull request goes to; a usual name where HEAD is detached."""
-    try:
-        return repository.run("symbolic-ref", "--short", "HEAD").decode().strip()
-    except Error:
-        return _DEFAULT_BRANCH
 
 
 def _what(change: ChangeInput) -> str:

@@ -47,8 +47,11 @@ class Forge(Protocol):
         """Open it, or find it open; returns its URL or path, the reference that the other acts take."""
         ...
 
-    def mark_ready(self, reference: str) -> None:
-        """Turn a draft into a pull request that is ready for review; no effect on one that is."""
+    def mark_ready(self, reference: str, *, commit: str | None = None) -> None:
+        """Turn a draft into a pull request that is ready for review; no effect on one that is.
+
+        Refused where it would bring another ``commit`` than this, if one is named.
+        """
         ...
 
     def close(self, reference: str, comment: str) -> None:
@@ -112,10 +115,12 @@ class LocalForge:
             write_atomically(path, _document(facts, pull_request.body))
         return str(path)
 
-    def mark_ready(self, reference: str) -> None:
+    def mark_ready(self, reference: str, *, commit: str | None = None) -> None:
         """Set the status to ``ready``; raises ``ForgeError`` (``forge.refused``) when it is closed or absent."""
         with self._locked():
             path, facts, body = self._read(reference)
+            if commit is not None and facts["commit"] != commit:
+                raise _refusal(path, "it is of another commit", fix="propose the change again")
             if facts["status"] == "closed":
                 raise _refusal(path, "it is closed", fix="propose the change again")
             if facts["status"] != "ready":

@@ -62,14 +62,22 @@ class GitHubForge:
             with self._speaking(act):
                 return _address(_create(remote, pull_request))
 
-    def mark_ready(self, reference: str) -> None:
-        """Make a draft ready for review. Raises ``ForgeError``; ``forge.refused`` where it was closed unmerged."""
+    def mark_ready(self, reference: str, *, commit: str | None = None) -> None:
+        """Make a draft ready for review.
+
+        Raises ``ForgeError``; ``forge.refused`` where it was closed unmerged, or its branch has another commit on top.
+        """
         with self._connection() as connection, self._speaking("marking the pull request ready"):
             found = self._pull(self._repository(connection), reference)
             if found.merged_at is not None:
                 return
             if found.state != "open":
                 raise _refusal(f"{reference} is closed", fix="reopen it, or propose again")
+            if commit is not None and found.head.sha != commit:
+                raise _refusal(
+                    f"{reference} brings {found.head.sha[:12]}, not {commit[:12]}",
+                    fix="look who pushed to its branch, and propose the change again",
+                )
             if found.draft:
                 found.mark_ready_for_review()
 

@@ -46,7 +46,8 @@ class Approver:
         """Approve, or confirm for the first or second time where two confirmations are asked for.
 
         The change is judged again first, and a request that policy no longer lets a person approve stays as it is.
-        Raises ``ContractError`` for a request that is unknown, decided or expired, and for a wrong token.
+        Raises ``ContractError`` for a request that is unknown, decided or expired, and for a wrong token;
+        ``ActionDenied`` (``enforce.moved``) where its branch no longer holds what was asked about.
         """
         self.expire()
         with self.approvals.hold(key) as held:
@@ -63,6 +64,7 @@ class Approver:
             verdict = self._judge_again(request)
             if not verdict.is_allowed:
                 return Decision(verdict, request)
+            self._enforcer.demand_in_place(request)
             if request.status == "pending":
                 request = self.approvals.approve(
                     request.key, self._engine.actor, token=token, note=note

@@ -15,6 +15,7 @@ from tipstaff.documents.input import ChangeInput
 from tipstaff.documents.sandbox import SandboxProfile
 from tipstaff.documents.verdict import Verdict
 from tipstaff.enforce.enforcer import Effects, Enforcer, Proposed
+from tipstaff.enforce.target import demand_base
 from tipstaff.engine import Engine
 from tipstaff.errors import ContractError
 from tipstaff.evidence import golden
@@ -60,10 +61,11 @@ def propose(
 ) -> Outcome:
     """Judge a change and carry the verdict out. The user's tree, index and branch are never touched.
 
-    Raises ``ContractError`` for a diff that is not one, does not apply, or reaches outside the repository, and for a
-    request of the wrong shape; nothing is written then.
+    Raises ``ContractError`` for a diff that is not one, does not apply, or reaches outside the repository, for a base
+    that the target branch lacks, and for a request of the wrong shape; nothing is written then.
     """
     patch = _read(repository, request)
+    demand_base(repository, patch.base)
     _document(request, patch, _NOT_RUN)  # so that a wrong shape is refused before tests are run
     say(f"{len(patch.files)} files on {patch.base[:12]}")
     run = _test(engine, repository, patch, request, say)
