@@ -84,29 +84,27 @@ class ContractSettings(Contract):
     servers: dict[Identifier, Server] = Field(default_factory=dict)
 
 
-class LocalConfig(Contract):
+class Settings(Contract):
+    """What either file may set."""
+
+    schema_version: Literal[1]
+    autonomy: dict[ActionClass, Tier] | None = None
+    approval_gates: ApprovalGates | None = None
+    paths: Paths | None = None
+    sandbox: SandboxSettings | None = None
+    approvals: ApprovalSettings | None = None
+    pause: PauseSettings | None = None
+
+
+class LocalConfig(Settings):
     """What one person may set; every key can only tighten the team's."""
 
-    schema_version: Literal[1]
-    autonomy: dict[ActionClass, Tier] | None = None
     remembered_choices: dict[ActionClass, Tier] | None = None
-    approval_gates: ApprovalGates | None = None
-    paths: Paths | None = None
-    sandbox: SandboxSettings | None = None
-    approvals: ApprovalSettings | None = None
-    pause: PauseSettings | None = None
 
 
-class TeamConfig(Contract):
+class TeamConfig(Settings):
     """The committed ceiling. A class that is not named is ``propose``."""
 
-    schema_version: Literal[1]
-    autonomy: dict[ActionClass, Tier] | None = None
-    approval_gates: ApprovalGates | None = None
-    paths: Paths | None = None
-    sandbox: SandboxSettings | None = None
-    approvals: ApprovalSettings | None = None
-    pause: PauseSettings | None = None
     tests: TestSettings | None = None
     policy: OverlaySettings | None = None
     contracts: ContractSettings | None = None
