@@ -27,6 +27,7 @@ def pause(user: str | None, reason: str, hard: bool, as_json: bool) -> int:
     Anybody may pause.
     """
     with Engine.open(say=say) as engine:
+        # The switch first: a pause holds also where it cannot be recorded.
         PauseSwitch(prepare(engine.project.state)).pause(
             by=engine.actor, reason=reason, user=user, hard=hard
         )

@@ -1,0 +1,1 @@
+"""The policy enforcement point: what a verdict on a change obliges to, carried out and nothing else."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from tipstaff.documents.base import Json
 from tipstaff.documents.input import ApprovalFacts, InputDocument, parse_input
@@ -66,15 +65,10 @@ class Engine:
         """An engine for the project around ``start``; the sidecar starts with the first question."""
         return cls(Project.find(start), say=say, deadline_s=deadline_s)
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
+from typing import Self
 
 from tipstaff.documents.audit import AuditRecord
 from tipstaff.documents.input import Actor
@@ -105,15 +105,10 @@ class Trail:
         """Leave a checkpoint of what was appended. Raises ``EvidenceError``."""
         self._writer.close()
 
-    def __enter__(self) -> Trail:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
