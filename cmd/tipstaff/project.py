@@ -62,7 +62,8 @@ class Project:
     def find(cls, start: str | Path = ".") -> Project:
         """The project around a folder.
 
-        Its root is the nearest folder upwards with a ``tipstaff.yaml`` or a ``.git``; else the folder itself.
+        Its root is the nearest folder upwards with a ``.git``, else with a ``tipstaff.yaml``, else the folder itself: a
+        second ``tipstaff.yaml`` deeper in a repository rules nothing.
         """
         root = find_root(Path(start))
         seen = _file_states(root)
@@ -115,9 +116,10 @@ def find_root(start: Path) -> Path:
         raise ContractError(
             "project.none", "no such folder", file=str(start), fix="name an existing folder"
         )
-    for folder in (start, *start.parents):
-        if (folder / TEAM_FILE).exists() or (folder / ".git").exists():
-            return folder
+    for mark in (".git", TEAM_FILE):
+        for folder in (start, *start.parents):
+            if (folder / mark).exists():
+                return folder
     return start
 
 

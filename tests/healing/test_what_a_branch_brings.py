@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.command_line import run
 from support.repositories import commit, git, write
 from support.workshop import ADDITION, Workshop
 from tipstaff.errors import ActionDenied
@@ -100,3 +101,36 @@ def test_earlier_commit_of_the_target_branch_is_a_base(workshop: Workshop, tmp_p
     write(workshop.root, {"other.md": "x\n"})
     commit(workshop.root, "move on")
     assert workshop.propose_cli(diff, "--base", base).code == 1
+
+
+def loosened(workshop: Workshop) -> Path:
+    """A folder of the repository with a team file of its own, which would let everything through."""
+    inner = workshop.root / "skills"
+    (inner / "tipstaff.yaml").write_text("schema_version: 1\nautonomy: {heal_additive: propose}\n")
+    workshop.configure(autonomy={"heal_additive": "off"})
+    return inner
+
+
+def test_team_file_deeper_in_the_repository_rules_nothing(workshop: Workshop) -> None:
+    inner, diff = loosened(workshop), workshop.diff()
+    answer = run(
+        *("change", "propose", "--class", "heal_additive", "--diff", "-", "--json"),
+        cwd=inner,
+        stdin=diff,
+    )
+    assert (answer.code, answer.json["verdict"]["codes"]) == (1, ["tier.off"])
+    assert run("pause", "--reason", "fire", cwd=inner).code == 0
+    assert "paused" in workshop.entries()
+    assert not (inner / ".tipstaff").exists()
+
+
+def test_folder_that_only_looks_like_a_repository_rules_nothing(workshop: Workshop) -> None:
+    inner, diff = loosened(workshop), workshop.diff()
+    (inner / ".git").mkdir()
+    refused = run(
+        *("change", "propose", "--class", "heal_additive", "--diff", "-", "--json"),
+        cwd=inner,
+        stdin=diff,
+    )
+    assert (refused.code, refused.json["error"]["code"]) == (2, "project.inner")
+    assert workshop.branches() == []

@@ -141,6 +141,7 @@ ERRORS: Mapping[str, str] = MappingProxyType(
         "policy.manifest": "a policy folder's manifest does not name exactly one root",
         "policy.none": "there is no policy folder",
         "project.no_git": "the folder is not the top of a git repository",
+        "project.inner": "the project is only a folder of the repository that is to be changed",
         "project.none": "there is no such folder",
         "repository.bare": "the repository has no working tree",
         "repository.branch_name": "a name is not one that a branch can have",

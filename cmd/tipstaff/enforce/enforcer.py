@@ -19,7 +19,7 @@ from tipstaff.documents.verdict import OpenPullRequest, RequestApproval, Verdict
 from tipstaff.enforce.change import branch_and_commit
 from tipstaff.enforce.forge import choose
 from tipstaff.enforce.pull_request import Proposal, commit_message, compose
-from tipstaff.enforce.target import demand_in_place, target_branch
+from tipstaff.enforce.target import demand_in_place, demand_ruled, target_branch
 from tipstaff.engine import Engine, Judgement
 from tipstaff.errors import ActionDenied, Error
 from tipstaff.evidence.repository import Repository
@@ -60,6 +60,7 @@ class Enforcer:
     def __init__(
         self, engine: Engine, repository: Repository, *, say: Callable[[str], None]
     ) -> None:
+        demand_ruled(repository, engine.project.root)
         self._engine = engine
         self._repository = repository
         self._say = say

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from tipstaff.errors import ActionDenied, ContractError, Error
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tipstaff.documents.approval import ChangeRecord
     from tipstaff.evidence.repository import Repository
 
@@ -16,6 +18,17 @@ _DEFAULT_BRANCH = "main"
 def target_branch(repository: Repository) -> str:
     """The branch that the user is on; a usual name where HEAD is detached."""
     return _current_branch(repository) or _DEFAULT_BRANCH
+
+
+def demand_ruled(repository: Repository, root: Path) -> None:
+    """Raise ``ContractError`` unless the project is the whole repository: its rules come from its root."""
+    if not repository.root.samefile(root):
+        raise ContractError(
+            "project.inner",
+            f"the repository begins at {repository.root}, and the rules of a folder in it are not its rules",
+            file=str(root),
+            fix="remove the .git and tipstaff.yaml that lie in this folder, or make it a repository",
+        )
 
 
 def demand_base(repository: Repository, base: str) -> None:

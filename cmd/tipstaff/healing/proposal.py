@@ -15,7 +15,7 @@ from tipstaff.documents.input import ChangeInput
 from tipstaff.documents.sandbox import SandboxProfile
 from tipstaff.documents.verdict import Verdict
 from tipstaff.enforce.enforcer import Effects, Enforcer, Proposed
-from tipstaff.enforce.target import demand_base
+from tipstaff.enforce.target import demand_base, demand_ruled
 from tipstaff.engine import Engine
 from tipstaff.errors import ContractError
 from tipstaff.evidence import golden
@@ -64,6 +64,7 @@ def propose(
     Raises ``ContractError`` for a diff that is not one, does not apply, or reaches outside the repository, for a base
     that the target branch lacks, and for a request of the wrong shape; nothing is written then.
     """
+    demand_ruled(repository, engine.project.root)
     patch = _read(repository, request)
     demand_base(repository, patch.base)
     _document(request, patch, _NOT_RUN)  # so that a wrong shape is refused before tests are run
