@@ -6,39 +6,39 @@ import data.tipstaff.shapes
 # title: Names of the facts that are not of their shape
 # description: A fact that is absent is not named here.
 invalid contains name if {
-	some name, value in _known
+	some facts in [data.tipstaff.guard.needed, data.tipstaff.guard.optional]
+	some group in ["every", input.kind]
+	some name, path in facts[group]
+	value := object.get(input, path, null)
 	not is_null(value)
 	not _sound(name, value)
 }
 
-_known[name] := object.get(input, path, null) if some name, path in data.tipstaff.guard.needed.every
-
-_known[name] := object.get(input, path, null) if some name, path in data.tipstaff.guard.needed[input.kind]
-
-_known["approval"] := object.get(input, ["context", "approval"], null)
-
-_known["tests"] := object.get(input, ["evidence", "tests"], null) if input.kind == "change"
-
-_known["sandbox"] := object.get(input, ["evidence", "sandbox"], null) if input.kind == "change"
-
-_sound(name, value) if {
-	name in {"subject", "actor_id", "decision_id", "class", "base", "act", "resource"}
-	shapes.is_text(value)
-}
+_sound("subject", value) if shapes.is_text(value)
 
 _sound("actor", value) if value in data.tipstaff.guard.actors
 
+_sound("actor_id", value) if shapes.is_text(value)
+
 _sound("now", value) if shapes.is_timestamp(value)
 
-_sound(name, value) if {
-	name in {"judged_sha256", "diff_sha256"}
-	shapes.is_sha256(value)
-}
+_sound("decision_id", value) if shapes.is_text(value)
 
-_sound(name, value) if {
-	name in {"requested_capabilities", "found_capabilities"}
-	shapes.are_capabilities(value)
-}
+_sound("judged_sha256", value) if shapes.is_sha256(value)
+
+_sound("class", value) if shapes.is_text(value)
+
+_sound("requested_capabilities", value) if shapes.are_capabilities(value)
+
+_sound("found_capabilities", value) if shapes.are_capabilities(value)
+
+_sound("base", value) if shapes.is_text(value)
+
+_sound("diff_sha256", value) if shapes.is_sha256(value)
+
+_sound("act", value) if shapes.is_text(value)
+
+_sound("resource", value) if shapes.is_text(value)
 
 _sound("evidence", value) if {
 	is_object(value)

@@ -5,14 +5,12 @@
 #   this is not known must not reach a comparison.
 package tipstaff.shapes
 
-_patterns := data.tipstaff.shapes.patterns
-
 # METADATA
 # title: Text that shows all of itself
 # description: At least one character, and none that is a control, hidden or a line's end.
 is_text(value) if {
 	is_string(value)
-	regex.match(_patterns.text, value)
+	regex.match(`^[^\p{C}\p{Zl}\p{Zp}]+$`, value)
 }
 
 # METADATA
@@ -20,20 +18,14 @@ is_text(value) if {
 # description: |
 #   Whole numbers from zero, written with digits only; 12.0 and 1e1 count nothing. All that a document counts is asked
 #   about at once: OPA remembers what a function answered, and to it 12 and 12.0 are the same argument.
-are_counts(value) if {
-	is_array(value)
-	every number in value {
-		is_number(number)
-		regex.match(_patterns.count, json.marshal(number))
-	}
-}
+are_counts(value) if regex.match(`^\[(0|[1-9][0-9]{0,14})(,(0|[1-9][0-9]{0,14}))*\]$`, json.marshal(value))
 
 # METADATA
 # title: A digest
 # description: SHA-256 in lower-case hexadecimal.
 is_sha256(value) if {
 	is_string(value)
-	regex.match(_patterns.sha256, value)
+	regex.match(`^[0-9a-f]{64}$`, value)
 }
 
 # METADATA
@@ -41,7 +33,7 @@ is_sha256(value) if {
 # description: RFC 3339 in UTC, ending in Z.
 is_timestamp(value) if {
 	is_string(value)
-	regex.match(_patterns.timestamp, value)
+	regex.match(`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,9})?Z$`, value)
 }
 
 # METADATA
@@ -50,7 +42,7 @@ are_capabilities(value) if {
 	is_array(value)
 	every name in value {
 		is_string(name)
-		regex.match(_patterns.capability, name)
+		regex.match(`^[a-z][a-z0-9_]{0,63}$`, name)
 	}
 }
 
@@ -61,7 +53,7 @@ are_globs(value) if {
 	is_array(value)
 	every glob in value {
 		is_string(glob)
-		regex.match(_patterns.glob, glob)
+		regex.match(`^([^\[\]{}\\\p{C}]|\\[\[\]{}*?]|\[!?[^\[\]{}\\\p{C}]+\]|\{[^\[\]{}\\\p{C}]+\})+$`, glob)
 	}
 }
 
