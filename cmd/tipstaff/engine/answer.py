@@ -16,7 +16,7 @@ from tipstaff.errors import DecisionError, EvidenceError
 def check(result: Any, question: Question, opa_version: str) -> Verdict:
     """The verdict in an answer. Raises ``DecisionError`` where it is not exactly one valid verdict on the question."""
     if not isinstance(result, dict) or not isinstance(result.get("policy"), dict):
-        raise _invalid("it is not a verdict")
+        raise invalid("it is not a verdict")
     obligations = result.get("obligations")
     for obligation in obligations if isinstance(obligations, list) else []:
         name = obligation.get("id") if isinstance(obligation, dict) else None
@@ -32,9 +32,9 @@ def check(result: Any, question: Question, opa_version: str) -> Verdict:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise _invalid(f"{place or 'verdict'}: {first['msg']}") from error
+        raise invalid(f"{place or 'verdict'}: {first['msg']}") from error
     if (verdict.decision_id, verdict.kind) != (question.decision_id, question.kind):
-        raise _invalid("it answers another question")
+        raise invalid("it answers another question")
     return verdict
 
 
@@ -54,6 +54,11 @@ def unpersisted(error: EvidenceError, question: Question, revision: str) -> Verd
     code = "explanation.unpersisted"
     message = f"{CODES[code].message}: {error}"
     return _verdict("escalate", code, message, question, revision, solution=error.fix)
+
+
+def invalid(message: str) -> DecisionError:
+    """The error for an answer that is not what was asked for."""
+    return DecisionError("engine.invalid", message, fix=CODES["engine.invalid"].solution)
 
 
 def _verdict(
@@ -85,7 +90,3 @@ def _verdict(
         policy=PolicyIdentity(bundle="tipstaff", revision=revision, data_digest="", opa_version=""),
         decision_id=question.decision_id,
     )
-
-
-def _invalid(message: str) -> DecisionError:
-    return DecisionError("engine.invalid", message, fix=CODES["engine.invalid"].solution)

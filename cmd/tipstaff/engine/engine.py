@@ -156,7 +156,7 @@ class Engine:
         body = b'{"input":{"documents":[' + b",".join(item.body for item in questions) + b"]}}"
         answered = self.policy.client().ask(VERDICTS, body)
         if not isinstance(answered.result, list) or len(answered.result) != len(questions):
-            raise DecisionError("engine.invalid", "not one answer a document", fix="ask again")
+            raise answer.invalid("not one answer a document")
         return answered.result, answered.opa_version
 
     def _judge_many(self, questions: list[Question]) -> list[Verdict]:

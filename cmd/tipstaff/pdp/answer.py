@@ -7,6 +7,7 @@ import time
 from socket import socket as Connection
 from typing import NoReturn
 
+from tipstaff.documents.codes import CODES
 from tipstaff.errors import DecisionError
 
 MAX_ANSWER_BYTES = 8 << 20
@@ -120,5 +121,5 @@ def _malformed(why: str) -> NoReturn:
     raise DecisionError(
         "engine.malformed",
         why,
-        fix="run `tipstaff doctor`; something other than OPA may be answering",
+        fix=CODES["engine.malformed"].solution,
     )

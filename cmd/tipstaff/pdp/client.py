@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import isinf
 from typing import Any, NoReturn, Self
 
+from tipstaff.documents.codes import CODES
 from tipstaff.documents.text import visible
 from tipstaff.errors import DecisionError
 from tipstaff.pdp.transport import Transport
@@ -53,10 +54,10 @@ class Client:
         deadline = time.monotonic() + self._deadline_s
         status, data = self._transport.post(f"/v1/data/{entrypoint}{_QUERY}", body, deadline)
         if status != 200:
-            _fail("http", f"the engine answered HTTP {status}{_said(data)}")
+            _fail("engine.http", f"the engine answered HTTP {status}{_said(data)}")
         document = _parse(data)
         if "result" not in document:
-            _fail("undefined", f"{entrypoint} is undefined; no rule answered")
+            _fail("engine.undefined", f"{entrypoint} is undefined; no rule answered")
         return Answer(document["result"], self._check(document.get("provenance")))
 
     def check(self) -> None:
@@ -76,17 +77,17 @@ class Client:
     def _check(self, provenance: Any) -> str:
         """The engine's version, once each expected bundle is active in the expected revision."""
         if not isinstance(provenance, dict) or not isinstance(provenance.get("bundles"), dict):
-            _fail("revision", "the answer does not say which bundles it came from")
+            _fail("engine.revision", "the answer does not say which bundles it came from")
         bundles = provenance["bundles"]
         for name, expected in self._revisions.items():
             bundle = bundles.get(name)
             found = bundle.get("revision") if isinstance(bundle, dict) else None
             if found != expected:
                 shown = visible(str(found), limit=_SHOWN) if found else "not active"
-                _fail("revision", f"bundle {name} is {shown}; expected {expected}")
+                _fail("engine.revision", f"bundle {name} is {shown}; expected {expected}")
         version = provenance.get("version")
         if not isinstance(version, str):
-            _fail("malformed", "the answer does not name the engine's version")
+            _fail("engine.malformed", "the answer does not name the engine's version")
         return version
 
 
@@ -99,9 +100,9 @@ def _parse(data: bytes) -> dict[str, Any]:
             parse_float=_real,
         )
     except (ValueError, RecursionError) as error:
-        _fail("malformed", f"the answer is not one plain JSON document: {error}")
+        _fail("engine.malformed", f"the answer is not one plain JSON document: {error}")
     if not isinstance(document, dict):
-        _fail("malformed", f"the answer is a bare {type(document).__name__}, not an object")
+        _fail("engine.malformed", f"the answer is a bare {type(document).__name__}, not an object")
     return document
 
 
@@ -128,7 +129,5 @@ def _said(data: bytes) -> str:
     return f": {text}" if text else ""
 
 
-def _fail(what: str, message: str) -> NoReturn:
-    raise DecisionError(
-        f"engine.{what}", message, fix="run `tipstaff doctor`; nothing is carried out meanwhile"
-    ) from None
+def _fail(code: str, message: str) -> NoReturn:
+    raise DecisionError(code, message, fix=CODES[code].solution) from None

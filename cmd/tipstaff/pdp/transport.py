@@ -18,6 +18,7 @@ from socket import AF_UNIX, SO_PEERCRED, SOCK_STREAM, SOL_SOCKET
 from socket import socket as Connection
 from typing import ClassVar, NoReturn, Protocol
 
+from tipstaff.documents.codes import CODES
 from tipstaff.errors import DecisionError
 from tipstaff.pdp.answer import Reader, remaining
 
@@ -203,7 +204,7 @@ def _late() -> NoReturn:
     raise DecisionError(
         "engine.timeout",
         "no answer came before the deadline",
-        fix="run `tipstaff doctor`; if the machine is only busy, try again",
+        fix=CODES["engine.timeout"].solution,
     ) from None
 
 
@@ -212,5 +213,5 @@ def _gone(where: str, why: str) -> DecisionError:
         "engine.unavailable",
         f"the engine can't be reached: {why}",
         file=where,
-        fix="try again (the sidecar starts by itself), or run `tipstaff doctor`",
+        fix=CODES["engine.unavailable"].solution,
     )
