@@ -84,7 +84,7 @@ FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
     ),
     "T-11: the highest tier wins": (
         rego("autonomy/autonomy.rego", "ranked[0][2]", "ranked[count(ranked) - 1][2]"),
-        TIERS,
+        "healing/test_local_file.py",
         "test_local_tier_above_the_ceiling_is_clamped_and_the_clamp_is_audited_once",
         {},
     ),
