@@ -19,10 +19,10 @@ from typing import Any
 from uuid import UUID
 
 from tipstaff import git
+from tipstaff.documents import strict_yaml
 from tipstaff.documents.base import Json, parse
 from tipstaff.documents.config import LocalConfig, TeamConfig
 from tipstaff.documents.input import Actor
-from tipstaff.documents.strict_yaml import load
 from tipstaff.errors import ContractError
 
 TEAM_FILE = "tipstaff.yaml"
@@ -179,7 +179,8 @@ def _file_states(root: Path) -> tuple[tuple[int, int, int] | None, ...]:
 def _read(path: Path, model: type[TeamConfig] | type[LocalConfig]) -> ConfigFile | None:
     if not path.exists() and not path.is_symlink():
         return None
-    value = load(path)
+    data = strict_yaml.read(path)
+    value = strict_yaml.loads(data, file=str(path))
     if not isinstance(value, dict):
         raise ContractError(
             "config.not_a_mapping",
@@ -189,7 +190,7 @@ def _read(path: Path, model: type[TeamConfig] | type[LocalConfig]) -> ConfigFile
         )
     _refuse_empty(value, (), path)
     parse(model, value, file=str(path))
-    return ConfigFile(path, value, hashlib.sha256(path.read_bytes()).hexdigest())
+    return ConfigFile(path, value, hashlib.sha256(data).hexdigest())
 
 
 def _refuse_empty(value: Any, at: tuple[str, ...], path: Path) -> None:

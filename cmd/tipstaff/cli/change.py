@@ -119,10 +119,13 @@ def show(change_id: str, as_json: bool) -> int:
 
 
 def _read(diff: str) -> bytes:
+    from tipstaff.evidence.patch_headers import MAX_BYTES
+
     if diff == "-":
-        return sys.stdin.buffer.read()
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
     try:
-        return Path(diff).read_bytes()
+        with Path(diff).open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise ContractError(
             "file.unreadable",

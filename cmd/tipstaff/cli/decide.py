@@ -32,7 +32,7 @@ def decide(document: str, replay: bool, as_json: bool) -> int:
     """
     if document == "-":
         file = "standard input"
-        value = strict_json.loads(sys.stdin.buffer.read(), file=file)
+        value = strict_json.loads(sys.stdin.buffer.read(strict_json.MAX_BYTES + 1), file=file)
     else:
         file = document
         value = strict_json.load(Path(file))

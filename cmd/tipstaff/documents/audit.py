@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tipstaff.documents.base import Contract, Identifier, Json, Sha256, Timestamp
+from tipstaff.documents.base import Contract, Identifier, Json, SchemaVersion, Sha256, Timestamp
 from tipstaff.documents.input import Actor
 from tipstaff.documents.verdict import Verdict
 
@@ -73,7 +73,7 @@ class AuditRecord(Contract):
 class Checkpoint(Contract):
     """The head of a trail as a witness saw it. ``signature`` is Ed25519 over the canonical other fields, hex."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     trail: str
     seq: int = Field(ge=0)
     hash: Sha256

@@ -10,7 +10,7 @@ import re
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
 
 from tipstaff.errors import ContractError
@@ -22,6 +22,16 @@ Timestamp = Annotated[
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 CapabilityName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Json = dict[str, Any]
+
+
+def _integer(value: Any) -> Any:
+    # To Python 1, 1.0 and True are one value, and so they are to a Literal.
+    if type(value) is not int:
+        raise ValueError("must be the integer 1")
+    return value
+
+
+SchemaVersion = Annotated[Literal[1], BeforeValidator(_integer)]
 _COMPLAINTS = 9
 
 ActionClass = Literal["audit", "augment", "heal_additive", "heal_breaking", "heal_warning"]

@@ -9,7 +9,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from tipstaff.documents.base import ActionClass, CapabilityName, Contract, Identifier, Tier
+from tipstaff.documents.base import (
+    ActionClass,
+    CapabilityName,
+    Contract,
+    Identifier,
+    SchemaVersion,
+    Tier,
+)
 
 Backend = Literal["firecracker", "gvisor", "bubblewrap", "nsjail"]
 Profile = Literal["strict", "dev"]
@@ -87,7 +94,7 @@ class ContractSettings(Contract):
 class Settings(Contract):
     """What either file may set."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     autonomy: dict[ActionClass, Tier] | None = None
     approval_gates: ApprovalGates | None = None
     paths: Paths | None = None

@@ -16,6 +16,7 @@ from tipstaff.documents.base import (
     Contract,
     Identifier,
     Json,
+    SchemaVersion,
     Sha256,
     Timestamp,
     parse,
@@ -168,7 +169,7 @@ class ChangeEvidence(Contract):
 class ChangeInput(Contract):
     """A change to files of the project."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     kind: Literal["change"]
     subject: Subject
     action: ChangeAction
@@ -192,7 +193,7 @@ class ControlResource(Contract):
 class ControlInput(Contract):
     """Somebody approves, rejects, or resumes."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     kind: Literal["control"]
     subject: Subject
     action: ControlAction
@@ -215,7 +216,7 @@ def control(act: str, upon: str, *, subject: str) -> ControlInput:
 class OtherInput(Contract):
     """A kind that no model describes; it is asked about all the same, and policy answers."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     kind: Identifier
     subject: Subject
     action: Json

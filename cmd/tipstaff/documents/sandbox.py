@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tipstaff.documents.base import Contract, Sha256, Timestamp
+from tipstaff.documents.base import Contract, SchemaVersion, Sha256, Timestamp
 
 
 class RunLimits(Contract):
@@ -25,7 +25,7 @@ class RunLimits(Contract):
 class SandboxProfile(Contract):
     """A named set of limits and visible host paths; ``isolated`` profiles refuse to run without a backend."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     name: Literal["strict", "dev"]
     isolated: bool
     limits: RunLimits

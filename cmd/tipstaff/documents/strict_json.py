@@ -34,7 +34,7 @@ _delicate_character = re.compile(r"[\ud800-\U0010ffff]").search
 def loads(data: bytes, *, file: str | None = None, max_bytes: int = MAX_BYTES) -> Any:
     """Parse one JSON document strictly; raises ``ContractError`` with a code ``json.*``."""
     if len(data) > max_bytes:
-        _refuse("json.too_large", f"{len(data)} bytes; at most {max_bytes} are read", file)
+        _refuse("json.too_large", f"larger than {max_bytes} bytes", file)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -61,7 +61,8 @@ def loads(data: bytes, *, file: str | None = None, max_bytes: int = MAX_BYTES) -
 def load(path: Path, *, max_bytes: int = MAX_BYTES) -> Any:
     """Parse one file strictly; an unreadable file is a ``ContractError`` too."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as stream:
+            data = stream.read(max_bytes + 1)
     except OSError as error:
         raise ContractError(
             "file.unreadable",

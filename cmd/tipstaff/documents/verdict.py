@@ -15,6 +15,7 @@ from tipstaff.documents.base import (
     Effect,
     Identifier,
     Json,
+    SchemaVersion,
     Tier,
     Urgency,
 )
@@ -71,7 +72,7 @@ class PolicyIdentity(Contract):
 class Verdict(Contract):
     """One decision. ``facts`` are what the rules derived; ``advice`` needs no obedience."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     kind: str
     effect: Effect
     confirmations: int = Field(ge=0, le=2)

@@ -62,9 +62,7 @@ class Headers:
 def scan(diff: bytes) -> Headers:
     """Read the headers; raises ``ContractError`` (``diff.*``) naming what may not be, and where."""
     if len(diff) > MAX_BYTES:
-        refuse(
-            "diff.too_large", f"{len(diff)} bytes; at most {MAX_BYTES} are read", "split the diff"
-        )
+        refuse("diff.too_large", f"larger than {MAX_BYTES} bytes", "split the diff")
     if not diff.strip():
         refuse("diff.empty", "the diff is empty", "make one with git diff")
     headers = Headers()

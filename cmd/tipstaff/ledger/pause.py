@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field
 
-from tipstaff.documents.base import Contract, Identifier, Timestamp, parse
+from tipstaff.documents.base import Contract, Identifier, SchemaVersion, Timestamp, parse
 from tipstaff.documents.input import Actor, PauseFacts
 from tipstaff.documents.strict_json import canonical, loads
 from tipstaff.errors import ContractError, EvidenceError
@@ -37,7 +36,7 @@ class Pause(Contract):
 class Pauses(Contract):
     """The file: the pause of everything, and those of single users."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     global_: Pause | None = Field(None, alias="global")
     users: dict[Identifier, Pause] = Field(default_factory=dict)
 

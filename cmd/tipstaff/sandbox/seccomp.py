@@ -6,13 +6,12 @@ import errno
 import platform
 import struct
 from functools import cache
-from typing import Literal
 
 from pydantic import Field
 
 from tipstaff import declared
 from tipstaff.documents import strict_yaml
-from tipstaff.documents.base import Contract, parse
+from tipstaff.documents.base import Contract, SchemaVersion, parse
 from tipstaff.errors import SandboxError
 
 _LOAD = 0x20
@@ -36,7 +35,7 @@ class Calls(Contract):
 class Filter(Contract):
     """What ``sandbox/seccomp.yaml`` says."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     families: dict[str, int]
     architectures: dict[str, Calls]
 
