@@ -15,6 +15,7 @@ from tipstaff.errors import ContractError
 from tipstaff.evidence import capabilities, definitions, paths, python_source
 from tipstaff.evidence.capability_tables import UNREADABLE
 from tipstaff.evidence.language import detect_language, shebang_language
+from tipstaff.evidence.module_names import ModuleNames
 from tipstaff.evidence.patch_headers import (
     MAX_BINARY_BYTES,
     MAX_FILES,
@@ -66,7 +67,10 @@ def read(repository: Repository, diff: bytes, *, base: str = "HEAD") -> Patch:
     _check(changes, headers, strip)
     lines = repository.line_changes(commit, tree)
     data = _contents(repository, changes)
-    measured = [_measure(change, line, data) for change, line in zip(changes, lines, strict=True)]
+    existing = _existing(repository, commit)
+    measured = [
+        _measure(change, line, data, existing) for change, line in zip(changes, lines, strict=True)
+    ]
     found = set().union(*(capability for _, capability in measured))
     return Patch(
         base=commit,
@@ -75,6 +79,11 @@ def read(repository: Repository, diff: bytes, *, base: str = "HEAD") -> Patch:
         files=tuple(file for file, _ in measured),
         found_capabilities=tuple(sorted(found)),
     )
+
+
+def _existing(repository: Repository, commit: str) -> ModuleNames:
+    listing = repository.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+    return ModuleNames(listing.split(b"\0")[:-1])
 
 
 def _applied(repository: Repository, diff: bytes, headers: Headers, commit: str) -> tuple[str, int]:
@@ -151,7 +160,7 @@ def _contents(repository: Repository, changes: list[RawChange]) -> dict[str, byt
 
 
 def _measure(
-    change: RawChange, line: LineChange, data: Mapping[str, bytes]
+    change: RawChange, line: LineChange, data: Mapping[str, bytes], existing: ModuleNames
 ) -> tuple[ChangedFile, set[str]]:
     old = data.get(change.old_oid, b"")
     new = data.get(change.new_oid, b"")
@@ -170,7 +179,9 @@ def _measure(
         added=0 if binary else len(line.added),
         removed=0 if binary else line.removed,
         additions_only=additions_only,
-        touches_existing_definition=_touches(change, language, old, new, additions_only),
+        touches_existing_definition=existing.are_taken_by(change.path, language)
+        if change.status in "AC"
+        else _touches(change, language, old, new, additions_only),
     )
     return file, _uses(change, file, line, (old, new))
 
@@ -178,8 +189,6 @@ def _measure(
 def _touches(
     change: RawChange, language: str | None, old: bytes, new: bytes, additions_only: bool
 ) -> bool | None:
-    if change.status in "AC":
-        return False
     if change.status != "M":
         return True
     return definitions.touches_existing(language, old, new, additions_only=additions_only)

@@ -5,8 +5,9 @@ import data.tipstaff.reasons
 # METADATA
 # title: Whether the change only adds
 # description: |
-#   True when every file is new, or keeps its name and mode and only gains what touches no existing definition. Where
-#   a language has keys, gaining a key may put a comma on the line before it, so its lines say nothing.
+#   True when every file is new and takes no existing module's name, or keeps its name and mode and only gains what
+#   touches no existing definition. Where a language has keys, gaining a key may put a comma on the line before it, so
+#   its lines say nothing.
 default purely_additive := false
 
 purely_additive if {
@@ -17,7 +18,10 @@ purely_additive if {
 	}
 }
 
-_additive(file) if file.status == "added"
+_additive(file) if {
+	file.status == "added"
+	not file.touches_existing_definition == true
+}
 
 _additive(file) if {
 	file.status == "modified"

@@ -158,6 +158,11 @@ test_new_file_is_additive_and_read_in_a_known_language if {
 	testing.assert_codes(evidence.shortfalls, {"change.unread"}) with input as unread
 }
 
+test_new_file_that_takes_the_name_of_a_module_is_not_additive if {
+	not _additive({"touches_existing_definition": true})
+	_additive({"touches_existing_definition": null})
+}
+
 test_gained_key_is_additive_whatever_its_lines if {
 	gained := object.union(_additions, {"additions_only": false, "language": "json"})
 	_additive(gained)
