@@ -74,17 +74,18 @@ class Approver:
             return Decision(verdict, self.approvals.consume(request.key))
 
     def reject(self, key: str, *, note: str | None) -> Decision:
-        """Reject; one step always suffices. Raises as ``approve`` does."""
+        """Reject; one step always suffices. Finishes a rejection that was cut off. Raises as ``approve`` does."""
         self.expire()
         with self.approvals.hold(key) as held:
             request = held
-            if request.status != "pending":
+            if request.status != "pending" and not self._was_cut_off(request):
                 raise refusal.undecidable(request)
             verdict = self._control("reject", request)
             if not verdict.is_allowed:
                 return Decision(verdict, request)
-            request = self.approvals.reject(request.key, self._engine.actor, note=note)
-            self._note("rejected", request, {"note": visible(note or "")})
+            if request.status == "pending":
+                request = self.approvals.reject(request.key, self._engine.actor, note=note)
+                self._note("rejected", request, {"note": visible(note or "")})
             by = self._engine.actor.id
             self._enforcer.withdraw(verdict, request, rejection(request.decision_id, by, note))
             return Decision(verdict, request)
@@ -93,6 +94,15 @@ class Approver:
         """Record each request whose time has come; nothing is ever carried out by it."""
         return self.approvals.sweep(
             lambda request: self._note("expired", request, {"expires_at": request.expires_at})
+        )
+
+    def _was_cut_off(self, request: ApprovalRequest) -> bool:
+        """Whether it is rejected and its pull request still open, as a killed process leaves it."""
+        change = self._enforcer.changes.with_approval(request.key)
+        return (
+            request.status == "rejected"
+            and change is not None
+            and change.state == "awaiting-approval"
         )
 
     def _confirm_first(self, request: ApprovalRequest) -> Decision:
