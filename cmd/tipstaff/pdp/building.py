@@ -14,7 +14,8 @@ from tipstaff.errors import ContractError
 from tipstaff.pdp import archive, signing
 from tipstaff.pdp.capabilities import FILE as CAPABILITIES
 from tipstaff.pdp.opa import Opa
-from tipstaff.pdp.source import Source
+from tipstaff.pdp.overlay_rules import demand_read
+from tipstaff.pdp.source import OVERLAY, Source
 
 _JSON = frozenset({"data.json", ".manifest"})
 
@@ -47,6 +48,8 @@ def compile_signed(opa: Opa, source: Source, key: Path) -> dict[str, bytes]:
         if answer.returncode != 0:
             said = answer.stdout + answer.stderr
             raise _invalid(source, visible(said.decode(errors="replace").strip(), multiline=True))
+        if source.name == OVERLAY:
+            demand_read(opa, stage, [path for path in source.files if path.endswith(".rego")])
         files = _settle(out.read_bytes())
     if json.loads(files["data.json"]).get(source.name, {}).get("bundle") != identity:
         raise _invalid(source, f"data.{source.name}.bundle is reserved for the revision")

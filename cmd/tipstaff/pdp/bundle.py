@@ -20,9 +20,10 @@ from tipstaff.pdp.capabilities import FILE as CAPABILITIES
 from tipstaff.pdp.opa import Opa
 from tipstaff.pdp.places import cache_home, held, state_home
 from tipstaff.pdp.signing import new_key, public_key
-from tipstaff.pdp.source import read
+from tipstaff.pdp.source import OVERLAY, read
 
 __all__ = [
+    "OVERLAY",
     "SHIPPED",
     "Bundle",
     "build",
@@ -36,7 +37,6 @@ __all__ = [
 ]
 
 SHIPPED = "tipstaff"
-OVERLAY = "org"
 _LOCK_S = 60.0
 
 

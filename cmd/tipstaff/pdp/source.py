@@ -11,6 +11,7 @@ from pathlib import Path
 from tipstaff import __version__
 from tipstaff.errors import ContractError
 
+OVERLAY = "org"
 _DATA = frozenset({"data.json", "data.yaml", "data.yml"})
 
 
