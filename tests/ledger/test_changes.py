@@ -64,14 +64,17 @@ def test_a_change_goes_from_judged_to_ready(changes: Changes, tmp_path: Path) ->
     name = "01900000-aaaa"
     assert changes.proposing(name).state == "proposing"
     assert changes.committed(name, branch="t/x", commit="c" * 40).branch == "t/x"
-    waiting = changes.awaiting_approval(name, pull_request="pr.md", approval=key)
+    assert [change.id for change in changes.unfinished(_change().diff_sha256)] == [name]
+    waiting = changes.awaiting_approval(name, approval=key)
     assert (waiting.state, waiting.approval) == ("awaiting-approval", key)
-    assert changes.with_approval(key) == waiting
+    assert changes.find(name) == waiting
+    assert changes.unfinished(waiting.diff_sha256) == []
     assert changes.ready(name).state == "ready"
     assert changes.rejected(name).state == "rejected"
     assert changes.failed(name).state == "failed"
-    assert changes.proposed(name, pull_request="u").pull_request == "u"
-    assert changes.with_approval("0" * 64) is None
+    assert changes.opened(name, pull_request="u").pull_request == "u"
+    assert changes.proposed(name).state == "proposed"
+    assert changes.find("01900000") is None
     with pytest.raises(ContractError) as refused:
         changes.ready("01900000")
     assert refused.value.code == "change.unknown"

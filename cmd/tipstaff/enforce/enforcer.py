@@ -18,7 +18,7 @@ from tipstaff.documents.input import ChangeInput
 from tipstaff.documents.verdict import OpenPullRequest, RequestApproval, Verdict
 from tipstaff.enforce.change import branch_and_commit
 from tipstaff.enforce.forge import choose
-from tipstaff.enforce.pull_request import Proposal, commit_message, compose
+from tipstaff.enforce.pull_request import Proposal, commit_message, compose, superseded
 from tipstaff.enforce.target import demand_in_place, demand_ruled, target_branch
 from tipstaff.engine import Engine, Judgement
 from tipstaff.errors import ActionDenied, Error
@@ -85,12 +85,12 @@ class Enforcer:
             return Effects()
         judgement = self._engine.redeem(verdict)
         _demand_judged(judgement, material)
-        with hold(self._engine.project.state, judgement.question.judged_sha256):
+        with hold(self._engine.project.state, material.patch.diff_sha256):
             return self._carry_out(judgement, material, pull_request, request)
 
     def demand_in_place(self, request: ApprovalRequest) -> None:
         """Raise ``ActionDenied`` (``enforce.moved``) unless what was proposed is what approving would make ready."""
-        change = self.changes.with_approval(request.key)
+        change = self.changes.find(request.decision_id)
         if change is not None:
             demand_in_place(self._repository, change)
 
@@ -102,7 +102,7 @@ class Enforcer:
         judgement = self._engine.redeem(verdict)
         if judgement.question.judged_sha256 != request.digest:
             raise _unjudged("the verdict is on another change than the request")
-        change = self.changes.with_approval(request.key)
+        change = self.changes.find(request.decision_id)
         if change is not None:
             demand_in_place(self._repository, change)
             if change.pull_request:
@@ -122,7 +122,7 @@ class Enforcer:
             {"id": act_upon(request)},
         ):
             raise _unjudged("the verdict is on another request")
-        change = self.changes.with_approval(request.key)
+        change = self.changes.find(request.decision_id)
         if change is not None:
             if change.pull_request:
                 self._forge.close(change.pull_request, comment)
@@ -138,13 +138,25 @@ class Enforcer:
         waiting = self._waiting(judgement) if request else None
         if waiting is not None:
             return self._join(waiting)
+        self._take_back(material)
         self.changes.record(_change(judgement.verdict, material, "proposing"))
         effects = Effects()
         if pull_request:
             effects = self._propose(judgement, material, _key(judgement) if request else None)
         if request:
-            effects = self._ask(judgement, material, request, effects)
+            return self._ask(judgement, material, request, effects)
+        self.changes.proposed(judgement.verdict.decision_id)
         return effects
+
+    def _take_back(self, material: Proposed) -> None:
+        """Undo what a run that was killed left of this very change; the hold keeps out one that still goes on."""
+        for change in self.changes.unfinished(material.patch.diff_sha256):
+            if change.pull_request:
+                self._forge.close(change.pull_request, superseded(change.id))
+            elif change.branch and change.commit:
+                self._repository.delete_branch(change.branch, change.commit)
+            self.changes.failed(change.id)
+            self._note("failed", change.id, f"change:{change.id}", {"error": "it was cut off"})
 
     def _propose(self, judgement: Judgement, material: Proposed, key: str | None) -> Effects:
         verdict, change = judgement.verdict, material.document
@@ -154,6 +166,7 @@ class Enforcer:
             action_class=change.action.class_,
             message=commit_message(change, verdict.decision_id),
         )
+        self.changes.committed(verdict.decision_id, branch=branch, commit=commit)
         try:
             proposal = Proposal(
                 verdict=verdict,
@@ -172,8 +185,7 @@ class Enforcer:
             raise
         detail = {"branch": branch, "commit": commit, "pull_request": reference}
         self._note("proposed", verdict.decision_id, branch, detail, change.action.class_)
-        self.changes.committed(verdict.decision_id, branch=branch, commit=commit)
-        self.changes.proposed(verdict.decision_id, pull_request=reference)
+        self.changes.opened(verdict.decision_id, pull_request=reference)
         self._say(f"{self._forge.name}: {reference}")
         return Effects(branch, commit, reference)
 
@@ -208,9 +220,7 @@ class Enforcer:
             detail,
             change.action.class_,
         )
-        self.changes.awaiting_approval(
-            verdict.decision_id, pull_request=done.pull_request, approval=request.key
-        )
+        self.changes.awaiting_approval(verdict.decision_id, approval=request.key)
         return Effects(done.branch, done.commit, done.pull_request, request)
 
     def _waiting(self, judgement: Judgement) -> ApprovalRequest | None:
@@ -220,7 +230,7 @@ class Enforcer:
         return next((request for request in pending if request.digest == digest), None)
 
     def _join(self, request: ApprovalRequest) -> Effects:
-        change = self.changes.with_approval(request.key)
+        change = self.changes.find(request.decision_id)
         self._say(f"already proposed; the request {request.key[:12]} is waiting")
         if change is None:
             return Effects(approval=request)

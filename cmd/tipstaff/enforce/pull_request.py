@@ -98,6 +98,11 @@ def rejection(decision_id: str, by: str, note: str | None) -> str:
     return "\n\n".join([*lines, _trailer(decision_id)])
 
 
+def superseded(decision_id: str) -> str:
+    """The comment under which a pull request is closed whose proposal was cut off and is made anew."""
+    return f"Closed: the run that opened this was cut off.\n\n{_trailer(decision_id)}"
+
+
 def branch_name(action_class: str | None, diff_sha256: str) -> str:
     """``tipstaff/<class>/<first 12 of the digest>``; ``ContractError`` for any other class or digest."""
     if action_class not in get_args(ActionClass) or not _SHA256.fullmatch(diff_sha256):

@@ -98,7 +98,7 @@ class Approver:
 
     def _was_cut_off(self, request: ApprovalRequest) -> bool:
         """Whether it is rejected and its pull request still open, as a killed process leaves it."""
-        change = self._enforcer.changes.with_approval(request.key)
+        change = self._enforcer.changes.find(request.decision_id)
         return (
             request.status == "rejected"
             and change is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from sqlalchemy import Engine, func, select, update
+from sqlalchemy import Engine, and_, func, select, update
 
 from tipstaff.documents.approval import ChangeRecord
 from tipstaff.documents.base import parse
@@ -51,16 +51,17 @@ class Changes:
         """The branch exists."""
         return self._step(change, {"branch": branch, "commit": commit})
 
-    def proposed(self, change: str, *, pull_request: str) -> ChangeRecord:
-        """The pull request is open, and nobody need be asked."""
-        return self._step(change, {"state": "proposed", "pull_request": pull_request})
+    def opened(self, change: str, *, pull_request: str) -> ChangeRecord:
+        """The pull request is open."""
+        return self._step(change, {"pull_request": pull_request})
 
-    def awaiting_approval(
-        self, change: str, *, pull_request: str | None, approval: str
-    ) -> ChangeRecord:
-        """A draft is open, and the request with the key ``approval`` is in the ledger."""
-        values = {"pull_request": pull_request, "approval": approval}
-        return self._step(change, {"state": "awaiting-approval", **values})
+    def proposed(self, change: str) -> ChangeRecord:
+        """All is carried out, and nobody need be asked."""
+        return self._step(change, {"state": "proposed"})
+
+    def awaiting_approval(self, change: str, *, approval: str) -> ChangeRecord:
+        """The request with the key ``approval`` is in the ledger."""
+        return self._step(change, {"state": "awaiting-approval", "approval": approval})
 
     def ready(self, change: str) -> ChangeRecord:
         """The draft was approved and is ready for review."""
@@ -100,11 +101,16 @@ class Changes:
             )
         return self._change(rows[0])
 
-    def with_approval(self, key: str) -> ChangeRecord | None:
-        """The change that awaits the request with this key."""
+    def unfinished(self, diff_sha256: str) -> builtins.list[ChangeRecord]:
+        """The changes of this diff whose carrying out was begun and has not ended."""
         with reading(self._database) as connection:
-            wanted = select(changes).where(_columns.approval == key)
-            row = connection.execute(wanted.order_by(_columns.created_at.desc())).first()
+            begun = and_(_columns.diff_sha256 == diff_sha256, _columns.state == "proposing")
+            return [self._change(row) for row in connection.execute(select(changes).where(begun))]
+
+    def find(self, change: str) -> ChangeRecord | None:
+        """The change of exactly this decision; None where it changed no file, or there is none."""
+        with reading(self._database) as connection:
+            row = connection.execute(select(changes).where(_columns.id == change)).first()
         return None if row is None else self._change(row)
 
     def _step(self, change: str, values: dict[str, Any]) -> ChangeRecord:
