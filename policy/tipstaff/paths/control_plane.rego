@@ -45,7 +45,6 @@ _places contains concat("", [folded(concat("/", names)), suffix]) if {
 		some name in split(config.team.policy.overlay, "/")
 		not name in {"", "."}
 	]
-	count(names) > 0
 	some suffix in ["/", ".tar.gz/"]
 }
 
