@@ -96,9 +96,12 @@ def state_folder(root: Path) -> Path:
 
 
 def prepare(state: Path) -> Path:
-    """Make the state folder if need be; nobody else may enter it."""
+    """Make the state folder if need be; nobody else may enter it, and git takes nothing of it, whatever it is told."""
+    is_new = not state.exists()
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if is_new:
+            (state / ".gitignore").write_text("*\n", encoding="utf-8")
     except OSError as error:
         raise ContractError(
             "state.unusable",
