@@ -15,6 +15,14 @@ DELETION = "file_deletion"
 UNREADABLE = "unreadable_code"
 
 PYTHON_EVASIONS = [
+    (PROCESS, "import os\nos._exit(0)"),
+    (PROCESS, "from os import _exit as done\ndone(0)"),
+    (PROCESS, "import posix\nposix.abort()"),
+    (DYNAMIC, "import gc\nrunner = gc.get_objects()"),
+    (DYNAMIC, "import gc\nrunner = gc.get_referrers(len)"),
+    (DYNAMIC, "import inspect\nrunner = inspect.stack()[-1]"),
+    (DYNAMIC, "from inspect import currentframe\nrunner = currentframe()"),
+    (DYNAMIC, "import sys\nsys.settrace(print)"),
     (SHELL, 'import subprocess\nsubprocess.run("x", shell=True)'),
     (SHELL, 'import subprocess as s\ns.run("x", shell=True)'),
     (SHELL, 'from subprocess import run\nrun("x", shell=True)'),

@@ -52,7 +52,8 @@ FUNCTIONS = _merged(
     _each(SHELL, "platform.popen"),
     _each(PROCESS, "run call check_call check_output Popen", "subprocess."),
     _each(PROCESS, "create_subprocess_exec subprocess.create_subprocess_exec", "asyncio."),
-    _each(PROCESS, "fork forkpty", "os."),
+    # Ending the process at once also ends whoever counts the test results, with the exit code that suits.
+    _each(PROCESS, "fork forkpty _exit abort", "os."),
     _each(PROCESS, "anyio.run_process anyio.open_process trio.run_process"),
     _each(
         NETWORK,
@@ -69,6 +70,8 @@ FUNCTIONS = _merged(
     _each(DYNAMIC, "spec_from_file_location module_from_spec spec_from_loader", "importlib.util."),
     _each(DYNAMIC, "importlib.machinery.* importlib._bootstrap* pkgutil.resolve_name"),
     _each(DYNAMIC, "pydoc.locate sys.modules sys._getframe sys.meta_path sys.path_hooks"),
+    _each(DYNAMIC, "sys._current_frames sys.settrace sys.setprofile inspect.currentframe"),
+    _each(DYNAMIC, "inspect.stack inspect.trace gc.get_objects gc.get_ref*"),
     _each(DYNAMIC, "types.FunctionType types.CodeType types.LambdaType"),
     _each(DYNAMIC, "timeit.timeit timeit.repeat timeit.Timer cProfile.run profile.run"),
     _each(DYNAMIC, "pdb.run pdb.runeval bdb.* trace.Trace numpy.load* joblib.load torch.load"),
