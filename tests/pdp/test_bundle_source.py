@@ -70,7 +70,18 @@ def test_wrong_rego_is_refused_with_opas_own_words(
     with pytest.raises(ContractError, match=why) as refused:
         build_overlay(opa, tmp_path / "o", rego)
     assert refused.value.code == "policy.invalid"
-    assert not (tmp_path / "o" / "org.tar.gz").exists()
+    assert not bundle.overlay_file(tmp_path / "o").exists()
+
+
+def test_rule_and_data_at_one_path_are_refused(opa: Opa, tmp_path: Path) -> None:
+    folder = write_overlay(tmp_path / "policy", "package org.house\n\ndays := set()\n")
+    (folder / "org" / "house" / "data.json").write_text('{"days": []}')
+    bundle.new_key(tmp_path / "team.pem")
+    out = bundle.overlay_file(folder)
+    with pytest.raises(ContractError, match=r"org/house/days") as refused:
+        bundle.build(opa, folder, name="org", key=tmp_path / "team.pem", out=out)
+    assert refused.value.code == "policy.invalid"
+    assert not out.exists()
 
 
 def _linked(folder: Path) -> None:
