@@ -198,6 +198,7 @@ def _tampered(stage: Stage, repository: Repository) -> None:
     _propose(stage, "add-hours", code=3, shows=["deny", "engine."])
     stage.check("no branch was made", repository.branches() == before)
     bundle.write_bytes(good)
+    stage.say("\nThe byte is put back:")
     stage.tipstaff("check", code=0, shows=["in order"])
 
 

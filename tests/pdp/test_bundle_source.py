@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,15 @@ def test_overlay_is_read_with_the_team_key(opa: Opa, tmp_path: Path) -> None:
     built = build_overlay(opa, tmp_path / "policy")
     assert built.revision.startswith("org+")
     assert bundle.overlay(tmp_path / "policy", built.public_key) == built
+
+
+def test_overlay_that_is_no_file_is_refused_at_once(opa: Opa, tmp_path: Path) -> None:
+    built = build_overlay(opa, tmp_path / "policy")
+    built.file.unlink()
+    os.mkfifo(built.file)
+    with pytest.raises(DecisionError) as refused:
+        bundle.overlay(tmp_path / "policy", built.public_key)
+    assert refused.value.code == "bundle.signature"
 
 
 def test_no_overlay_is_none(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, get_args
 
 import click
@@ -84,8 +85,8 @@ def show(key: str, as_json: bool) -> int:
         print_json({**_public(request), "diff": diff.decode("utf-8", "backslashreplace")})
         return 0
     for name, value in _public(request).items():
-        lines = value if isinstance(value, list) else [value]
-        click.echo(f"{name}: {'; '.join(visible(str(line)) for line in lines)}")
+        lines = value if isinstance(value, list) else [_plain(value)]
+        click.echo(f"{name}: {'; '.join(visible(str(line)) for line in lines)}".rstrip())
     click.echo("diff (from outside, escaped):")
     for line in diff.decode("utf-8", "backslashreplace").split("\n"):
         click.echo(f"  {visible(line)}")
@@ -129,6 +130,14 @@ def _approver(engine: Engine) -> Approver:
 def _public(request: ApprovalRequest) -> dict[str, object]:
     plain = request.model_dump(by_alias=True)
     return {name: plain[name] for name in _SHOWN}
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(
+            f"{name} {json.dumps(item)}" for name, item in value.items() if item is not None
+        )
+    return "" if value is None else str(value)
 
 
 def _report(decision: Decision, as_json: bool) -> int:

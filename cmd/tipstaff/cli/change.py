@@ -34,7 +34,10 @@ def change() -> None:
 @change.command()
 @click.option("--class", "action_class", required=True, help="Action class, such as heal_additive.")
 @click.option("--diff", required=True, help="Unified diff, a file or - for standard input.")
-@click.option("--tests", help="Command that runs the golden tests; it runs in a sandbox.")
+@click.option(
+    "--tests",
+    help="Command that runs the golden tests, in a sandbox; tests.command of tipstaff.yaml, if not given.",
+)
 @click.option(
     "--test-path", multiple=True, help="Path that judges the change; taken from the base."
 )

@@ -66,7 +66,7 @@ def init(folder: Path, force: bool, as_json: bool) -> int:
         return 0
     for name in written:
         click.echo(f"wrote {name}")
-    say("next: commit these files, then run `tipstaff doctor`")
+    say("next: commit what was written, then run `tipstaff doctor`")
     return 0
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -15,6 +17,8 @@ from tipstaff.documents.verdict import Reason, Verdict
 
 F = TypeVar("F", bound=Callable[..., Any])
 _COLOURS = {"allow": "green", "require_approval": "yellow", "escalate": "magenta", "deny": "red"}
+_GAP = 2
+_NARROWEST = 20
 
 
 def json_option(function: F) -> F:
@@ -58,15 +62,44 @@ def print_reasons(reasons: Iterable[Reason]) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table; on a pipe its cells are neither cut nor wrapped."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    """A table; on a pipe its cells are neither cut nor wrapped.
 
-    table = Table(box=None, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(visible("" if cell is None else str(cell))) for cell in row))
-    console = Console(width=None if sys.stdout.isatty() else 10_000, highlight=False)
-    console.print(table)
+    On a terminal only the last column is folded. Where even that has no room, each row becomes a block of its own, so
+    that an id is never broken and can be copied.
+    """
+    table = [list(headings), *([_cell(cell) for cell in row] for row in rows)]
+    widths = [max(cell_len(row[column]) for row in table) for column in range(len(headings))]
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sum(widths) * 2 + 1000
+    indent = sum(widths[:-1]) + _GAP * (len(widths) - 1)
+    if indent + min(widths[-1], _NARROWEST) > room:
+        _print_blocks(table)
+        return
+    for number, row in enumerate(table):
+        lines = textwrap.wrap(row[-1], room - indent, break_on_hyphens=False) or [""]
+        start = "".join(
+            _padded(cell, width + _GAP) for cell, width in zip(row[:-1], widths[:-1], strict=True)
+        )
+        click.secho(f"{start}{lines[0]}".rstrip(), bold=number == 0)
+        for line in lines[1:]:
+            click.echo(" " * indent + line)
+
+
+def _print_blocks(table: Sequence[Sequence[str]]) -> None:
+    headings, *rows = table
+    width = max(map(cell_len, headings)) + _GAP
+    for number, row in enumerate(rows):
+        if number:
+            click.echo()
+        for heading, cell in zip(headings, row, strict=True):
+            if cell:
+                click.echo(f"{click.style(_padded(heading, width), bold=True)}{cell}")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else visible(str(value))
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - cell_len(text))

@@ -70,9 +70,14 @@ def test(folder: Path | None, as_json: bool) -> int:
 
 @policy.command()
 @_FOLDER
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True)
 @click.option(
-    "--key", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Private key, PEM."
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="Bundle file to write.",
+)
+@click.option(
+    "--key", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Private key, PEM; else the team's, in the state folder."
 )
 @json_option
 def build(folder: Path | None, out: Path, key: Path | None, as_json: bool) -> int:
@@ -84,7 +89,7 @@ def build(folder: Path | None, out: Path, key: Path | None, as_json: bool) -> in
 @policy.command()
 @_FOLDER
 @click.option(
-    "--key", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Private key, PEM."
+    "--key", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Private key, PEM; else the team's, in the state folder."
 )
 @json_option
 def sign(folder: Path | None, key: Path | None, as_json: bool) -> int:
@@ -164,10 +169,10 @@ def _results(stdout: bytes, stderr: bytes, folder: Path) -> list[Json]:
     except ValueError:
         results = None
     if not isinstance(results, list) or not results:
-        message = (stderr or stdout).decode(errors="replace").strip() or "there is no test"
+        message = " ".join((stderr or stdout).decode(errors="replace").split())
         raise ContractError(
             "policy.invalid",
-            message,
+            message or "there is no test",
             file=str(folder),
             fix="correct the Rego at the named line, or add a test",
         )

@@ -66,8 +66,12 @@ class PauseSettings(Contract):
 
 
 class TestSettings(Contract):
-    """Repository paths that judge a change; a change's own version of them is never run."""
+    """The one command whose results count, and repository paths that judge a change.
 
+    A change's own version of those paths is never run.
+    """
+
+    command: str | None = None
     paths: list[str] | None = None
 
 

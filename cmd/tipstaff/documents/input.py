@@ -141,12 +141,16 @@ class ChangeResource(Contract):
 
 
 class TestFacts(Contract):
-    """Golden-test counts read from the run's JUnit XML, bound to the diff that was tested."""
+    """Golden-test counts read from the run's JUnit XML, bound to the diff that was tested.
+
+    ``command`` is the command line that ran them.
+    """
 
     passed: int = Field(ge=0)
     failed: int = Field(ge=0)
     skipped: int = Field(ge=0)
     diff_sha256: Sha256
+    command: str | None = None
 
 
 class SandboxFacts(Contract):

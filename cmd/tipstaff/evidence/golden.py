@@ -68,7 +68,8 @@ def run(
             result, outputs = (backend or strongest(profile)).run(spec)
         except SandboxError as error:
             return GoldenRun(None, None, None, f"{error.code}: {error.message}")
-    return _read(result, outputs.get(commands.JUNIT_FILE), patch.diff_sha256)
+    report = outputs.get(commands.JUNIT_FILE)
+    return _read(result, report, patch.diff_sha256, command)
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def _below(folders: Sequence[Path], root: Path) -> list[Path]:
     return [real for folder in folders if (real := folder.resolve()).is_relative_to(root)]
 
 
-def _read(result: SandboxResult, report: bytes | None, diff_sha256: str) -> GoldenRun:
+def _read(result: SandboxResult, report: bytes | None, diff_sha256: str, command: str) -> GoldenRun:
     sandbox = SandboxFacts(
         backend=result.backend,
         profile=result.profile,
@@ -147,7 +148,11 @@ def _read(result: SandboxResult, report: bytes | None, diff_sha256: str) -> Gold
         return GoldenRun(None, sandbox, result, reason)
     failed = counts.failed or int(result.exit_code != 0)  # a crash is not a pass
     facts = TestFacts(
-        passed=counts.passed, failed=failed, skipped=counts.skipped, diff_sha256=diff_sha256
+        passed=counts.passed,
+        failed=failed,
+        skipped=counts.skipped,
+        diff_sha256=diff_sha256,
+        command=command,
     )
     return GoldenRun(facts, sandbox, result)
 

@@ -33,8 +33,8 @@ _NOT_RUN = GoldenRun(tests=None, sandbox=None, result=None, reason="no test comm
 class Request:
     """What somebody proposes: the diff's bytes, its class, for whom, on which base, and how it is tested.
 
-    ``tests`` is a command line; without one there is no test evidence. ``test_paths`` are judged by the base's
-    version, in addition to the configured ones.
+    ``tests`` is a command line, else the team's own; without either there is no test evidence. ``test_paths`` are
+    judged by the base's version, in addition to the configured ones.
     """
 
     diff: bytes
@@ -93,14 +93,15 @@ def _test(
     request: Request,
     say: Callable[[str], None],
 ) -> GoldenRun:
-    if request.tests is None:
+    command = request.tests or engine.project.team_setting("tests", "command")
+    if command is None:
         return _NOT_RUN
-    say(f"running the golden tests on the patched tree: {request.tests}")
+    say(f"running the golden tests on the patched tree: {command}")
     judged = engine.project.team_setting("tests", "paths") or []
     return golden.run(
         repository,
         patch,
-        request.tests,
+        command,
         profile=_profile(engine.project),
         test_paths=[*judged, *request.test_paths],
     )

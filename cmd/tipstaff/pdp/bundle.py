@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tipstaff import declared
 from tipstaff.errors import DecisionError
-from tipstaff.files import write_atomically
+from tipstaff.files import read_regular, write_atomically
 from tipstaff.pdp import archive, signing
 from tipstaff.pdp.capabilities import FILE as CAPABILITIES
 from tipstaff.pdp.opa import Opa
@@ -224,11 +224,9 @@ def _development_key() -> Path:
 
 def _bytes(file: Path) -> bytes:
     try:
-        with file.open("rb") as stream:
-            data = stream.read(archive.MAX_BYTES + 1)
+        return read_regular(file.resolve(strict=True), limit=archive.MAX_BYTES)
     except OSError as error:
         raise _refused(file, error.strerror or str(error)) from error
-    return data
 
 
 def _refused(file: Path, why: str) -> DecisionError:

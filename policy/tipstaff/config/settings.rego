@@ -50,6 +50,8 @@ _sound("approvals", "four_eyes", switch) if is_boolean(switch)
 
 _sound("pause", "hard", switch) if is_boolean(switch)
 
+_sound("tests", "command", command) if shapes.is_text(command)
+
 _sound("tests", "paths", paths) if shapes.are_texts(paths)
 
 # The folder protects itself by its name, so the name must be the one that paths have.

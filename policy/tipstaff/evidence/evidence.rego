@@ -57,6 +57,27 @@ shortfalls contains reasons.of(rego.metadata.chain()) if {
 }
 
 # METADATA
+# title: Tests by another command
+# description: |
+#   The team names the command whose results count, and another one ran; or the team names none, and an agent chose.
+# custom:
+#   code: tests.command
+#   message: the tests ran by a command that the team did not name
+#   solution: name the command in tests.command of tipstaff.yaml, and propose with that one
+#   controls: [OWASP-LLM06:2025]
+shortfalls contains reasons.of(rego.metadata.chain()) if {
+	_some_test_counts
+	not _command_is_trusted
+}
+
+_command_is_trusted if _tests.command == config.team.tests.command
+
+_command_is_trusted if {
+	is_null(config.of_team(["tests", "command"], null))
+	input.context.actor.type in data.tipstaff.evidence.may_choose_tests
+}
+
+# METADATA
 # title: Not isolated
 # description: The tests did not run in an isolating backend.
 # custom:

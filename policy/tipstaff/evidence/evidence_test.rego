@@ -205,3 +205,21 @@ test_one_file_that_changes_is_enough_not_to_be_additive if {
 	files := [testing.file("a"), object.union(testing.file("b"), {"status": "deleted"}), testing.file("c")]
 	not evidence.purely_additive with input as testing.change_with({"/resource/files": files})
 }
+
+test_command_that_the_team_did_not_name_is_a_shortfall if {
+	pinned := {"/context/config/team": {"schema_version": 1, "tests": {"command": "make golden"}}}
+	_lacks(object.union(pinned, {"/evidence/tests/command": "make golden"})) == set()
+	every command in ["make", "make golden ", null] {
+		_lacks(object.union(pinned, {"/evidence/tests/command": command})) == {"tests.command"}
+	}
+}
+
+test_agent_chooses_no_tests if {
+	_lacks({"/evidence/tests/command": "make"}) == set()
+	_lacks({"/context/actor/type": "ci"}) == set()
+	every actor in ["agent", "robot", null] {
+		_lacks({"/context/actor/type": actor}) == {"tests.command"}
+	}
+	named := {"schema_version": 1, "tests": {"command": "make"}}
+	_lacks({"/context/actor/type": "agent", "/context/config/team": named, "/evidence/tests/command": "make"}) == set()
+}

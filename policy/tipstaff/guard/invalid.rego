@@ -74,6 +74,7 @@ _sound("approval", approval) if {
 _sound("tests", tests) if {
 	shapes.are_counts([tests.passed, tests.failed, tests.skipped])
 	shapes.is_sha256(tests.diff_sha256)
+	_is_null_or_text(object.get(tests, "command", null))
 }
 
 _sound("sandbox", sandbox) if {

@@ -5,10 +5,12 @@ import data.tipstaff.reasons
 
 # METADATA
 # title: Path is part of the control plane
-# description: Policy, configuration, state and CI decide over proposals and are out of their reach.
+# description: |
+#   Policy, configuration, state and CI decide over proposals, and what starts by itself on a person's machine would
+#   run before anybody has looked; all of it is out of their reach.
 # custom:
 #   code: path.control_plane
-#   message: "{it} belongs to what judges changes, and no proposal may touch it"
+#   message: "{it} judges changes or starts by itself, and no proposal may touch it"
 #   solution: leave the file out of the proposal; a person changes it by hand
 #   controls: [OWASP-LLM06:2025, OWASP-ASI03]
 deny contains reasons.on(rego.metadata.chain(), path) if {

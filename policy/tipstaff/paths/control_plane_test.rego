@@ -144,7 +144,7 @@ test_refusals_name_the_path if {
 	files := [testing.file("policy/x"), testing.file(".ci/y")]
 	messages := {reason.message | some reason in paths.deny} with input as testing.change_with({"/resource/files": files})
 	messages == {
-		"policy/x belongs to what judges changes, and no proposal may touch it",
-		".ci/y belongs to what judges changes, and no proposal may touch it",
+		"policy/x judges changes or starts by itself, and no proposal may touch it",
+		".ci/y judges changes or starts by itself, and no proposal may touch it",
 	}
 }
