@@ -58,10 +58,8 @@ def as_given(document: InputDocument) -> Question:
 
 def _binding(context: Json) -> dict[str, bytes]:
     config = context["config"]
-    return {
-        "bundles": canonical(context["bundles"]),
-        "config": canonical([config["team_sha256"], config["local_sha256"]]),
-    }
+    digests = {name: config[name] for name in ("team_sha256", "local_sha256")}
+    return {"bundles": canonical(context["bundles"]), "config": canonical(digests)}
 
 
 def _join(parts: dict[str, bytes]) -> bytes:
