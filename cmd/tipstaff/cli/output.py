@@ -18,7 +18,7 @@ from tipstaff.documents.verdict import Reason, Verdict
 F = TypeVar("F", bound=Callable[..., Any])
 _COLOURS = {"allow": "green", "require_approval": "yellow", "escalate": "magenta", "deny": "red"}
 _GAP = 2
-_NARROWEST = 20
+_NARROWEST = 18
 
 
 def json_option(function: F) -> F:
@@ -68,7 +68,7 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> No
     that an id is never broken and can be copied.
     """
     table = [list(headings), *([_cell(cell) for cell in row] for row in rows)]
-    widths = [max(cell_len(row[column]) for row in table) for column in range(len(headings))]
+    widths = [max(_width(row[column]) for row in table) for column in range(len(headings))]
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sum(widths) * 2 + 1000
     indent = sum(widths[:-1]) + _GAP * (len(widths) - 1)
     if indent + min(widths[-1], _NARROWEST) > room:
@@ -79,14 +79,14 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> No
         start = "".join(
             _padded(cell, width + _GAP) for cell, width in zip(row[:-1], widths[:-1], strict=True)
         )
-        click.secho(f"{start}{lines[0]}".rstrip(), bold=number == 0)
+        click.secho(f"{start}{lines[0]}".rstrip(), bold=number == 0 or None)
         for line in lines[1:]:
             click.echo(" " * indent + line)
 
 
 def _print_blocks(table: Sequence[Sequence[str]]) -> None:
     headings, *rows = table
-    width = max(map(cell_len, headings)) + _GAP
+    width = max(map(_width, headings)) + _GAP
     for number, row in enumerate(rows):
         if number:
             click.echo()
@@ -102,4 +102,10 @@ def _cell(value: object) -> str:
 
 
 def _padded(text: str, width: int) -> str:
-    return text + " " * (width - cell_len(text))
+    return text + " " * (width - _width(text))
+
+
+def _width(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
