@@ -22,6 +22,11 @@ from tipstaff.project import Project
 _FOLDER = click.argument(
     "folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
+_KEY = click.option(
+    "--key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Private key, PEM; else the team's, in the state folder.",
+)
 
 
 @click.group(cls=SuggestingGroup)
@@ -77,7 +82,9 @@ def test(folder: Path | None, as_json: bool) -> int:
     help="Bundle file to write.",
 )
 @click.option(
-    "--key", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Private key, PEM; else the team's, in the state folder."
+    "--key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Private key, PEM; else the team's, in the state folder.",
 )
 @json_option
 def build(folder: Path | None, out: Path, key: Path | None, as_json: bool) -> int:
@@ -89,7 +96,9 @@ def build(folder: Path | None, out: Path, key: Path | None, as_json: bool) -> in
 @policy.command()
 @_FOLDER
 @click.option(
-    "--key", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Private key, PEM; else the team's, in the state folder."
+    "--key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Private key, PEM; else the team's, in the state folder.",
 )
 @json_option
 def sign(folder: Path | None, key: Path | None, as_json: bool) -> int:
