@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from tipstaff.cli.output import exit_code, json_option, print_json, print_verdict, say
+from tipstaff.cli.tiers import ask_about_classes, say_pauses
 from tipstaff.documents.audit import Entry
 from tipstaff.documents.input import control
 from tipstaff.documents.text import visible
@@ -55,7 +56,10 @@ def resume(user: str | None, reason: str, as_json: bool) -> int:
             return max(exit_code(verdict), _REFUSED)
         engine.redeem(verdict)
         _record(engine, "resumed", user, {"reason": visible(reason)})
-        PauseSwitch(prepare(engine.project.state)).resume(user=user)
+        ended = PauseSwitch(prepare(engine.project.state)).resume(user=user)
+        if ended is None:
+            say("note: no such pause was in force")
+        say_pauses(ask_about_classes(engine))
     return _report("resumed", user, as_json)
 
 

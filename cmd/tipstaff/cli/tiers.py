@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import get_args
 
 import click
@@ -19,7 +20,7 @@ CLASSES: tuple[str, ...] = get_args(ActionClass)
 def tiers(as_json: bool) -> int:
     """Show the effective tier of every action class.
 
-    Beside each stands the file and key that set it.
+    Beside each stands the file and key that set it. A pause that holds is named below.
     """
     with Engine.open(say=say) as engine:
         verdicts = ask_about_classes(engine)
@@ -34,12 +35,21 @@ def tiers(as_json: bool) -> int:
         ["CLASS", "TIER", "CEILING", "SET BY"],
         [[row["class"], row["effective"], row["ceiling"], _source(row["set_by"])] for row in rows],
     )
+    say_pauses(verdicts)
     return 0
 
 
 def ask_about_classes(engine: Engine) -> list[Verdict]:
     """What the engine would say to an empty change of each class; nothing is recorded."""
     return engine.evaluate([_empty_change(name) for name in CLASSES])
+
+
+def say_pauses(verdicts: Iterable[Verdict]) -> None:
+    """Tell the person which pauses hold, as policy sees them, and what ends each."""
+    held = {reason.code: reason for verdict in verdicts for reason in verdict.reasons}
+    for code, reason in held.items():
+        if code.startswith("pause."):
+            say(f"note: {reason.message} [{code}]; {reason.solution}")
 
 
 def _empty_change(name: str) -> Json:
