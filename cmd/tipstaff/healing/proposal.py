@@ -68,7 +68,8 @@ def propose(
     patch = _read(repository, request)
     demand_base(repository, patch.base)
     _document(request, patch, _NOT_RUN)  # so that a wrong shape is refused before tests are run
-    say(f"{len(patch.files)} files on {patch.base[:12]}")
+    files = f"{len(patch.files)} {'file' if len(patch.files) == 1 else 'files'}"
+    say(f"judging a change of {files} on commit {patch.base[:12]}")
     run = _test(engine, repository, patch, request, say)
     document = _document(request, patch, run)
     verdict = engine.decide(document, preceded_by=_detected(engine, patch, request))
@@ -93,7 +94,9 @@ def _test(
     request: Request,
     say: Callable[[str], None],
 ) -> GoldenRun:
-    command = request.tests or engine.project.team_setting("tests", "command")
+    command = request.tests
+    if command is None:
+        command = engine.project.team_setting("tests", "command")
     if command is None:
         return _NOT_RUN
     say(f"running the golden tests on the patched tree: {command}")
