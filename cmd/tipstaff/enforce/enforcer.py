@@ -186,7 +186,6 @@ class Enforcer:
         detail = {"branch": branch, "commit": commit, "pull_request": reference}
         self._note("proposed", verdict.decision_id, branch, detail, change.action.class_)
         self.changes.opened(verdict.decision_id, pull_request=reference)
-        self._say(f"{self._forge.name}: {reference}")
         return Effects(branch, commit, reference)
 
     def _ask(

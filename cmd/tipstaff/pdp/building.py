@@ -49,8 +49,8 @@ def compile_signed(opa: Opa, source: Source, key: Path) -> dict[str, bytes]:
             # A build lets rules and data claim one path; the engine that loads it does not.
             answer = opa.run(["eval", "--format", "raw", "--bundle", str(out), "true"])
         if answer.returncode != 0:
-            said = answer.stdout + answer.stderr
-            raise _invalid(source, visible(said.decode(errors="replace").strip(), multiline=True))
+            said = (answer.stdout + answer.stderr).decode(errors="replace")
+            raise _invalid(source, visible(" ".join(said.split())))
         if source.name == OVERLAY:
             demand_read(opa, stage, [path for path in source.files if path.endswith(".rego")])
         files = _settle(out.read_bytes())
