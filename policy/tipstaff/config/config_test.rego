@@ -12,7 +12,7 @@ _everything := {
 	"sandbox": {"profile": "dev", "minimum_backend": "gvisor", "limits": {"cpu_s": 1}},
 	"approvals": {"four_eyes": true},
 	"pause": {"hard": false},
-	"tests": {"paths": ["tests"]},
+	"tests": {"command": "make golden", "paths": ["tests"]},
 	"policy": {"overlay": "policy", "public_key": "-----BEGIN\nx"},
 	"contracts": {"servers": {}},
 }
@@ -42,7 +42,7 @@ test_groups_and_settings_left_empty_are_valid if {
 		"sandbox": ["profile", "minimum_backend", "limits"],
 		"approvals": ["four_eyes"],
 		"pause": ["hard"],
-		"tests": ["paths"],
+		"tests": ["command", "paths"],
 		"policy": ["overlay", "public_key"],
 		"contracts": ["servers"],
 	} {
@@ -92,6 +92,7 @@ test_setting_of_another_shape_is_invalid if {
 		["sandbox", "limits", ["", [], 5]],
 		["approvals", "four_eyes", ["true", "yes", 1, [], {}]],
 		["pause", "hard", ["true", "yes", 1, [], {}]],
+		["tests", "command", [5, "", false, ["make"], {"a": "make"}, "a\nb"]],
 		["tests", "paths", ["tests", [5], [""], {"a": "tests"}]],
 		["policy", "overlay", ["", "/policy", "..", "a/../policy", 5, ["policy"], "a\nb"]],
 		["policy", "public_key", [5, true, ["x"], {}]],
