@@ -37,6 +37,7 @@ ALLOWED = {
     "enforce/enforcer.py": "reads a derived fact out of a verdict, to show it",
     "evidence/capability_tables.py": "the names of what detection finds",
     "healing/proposal.py": "chooses the profile that both files agree to; policy sees which one ran",
+    "pdp/overlay_rules.py": "names of the sets that an overlay may add to",
     "pdp/keeper.py": "the kernel's own word for refusing a process new groups",
     "project.py": "what kind of actor the environment names",
     "sandbox": "names of backends and profiles, and how each isolates",

@@ -39,7 +39,13 @@ def a_file(path: str = "skills/word-count/SKILL.md", **more: Any) -> dict[str, A
 
 def counts(passed: int = 12, failed: int = 0, diff: str = DIFF) -> dict[str, Any]:
     """Counts of golden tests."""
-    return {"passed": passed, "failed": failed, "skipped": 0, "diff_sha256": diff}
+    return {
+        "passed": passed,
+        "failed": failed,
+        "skipped": 0,
+        "diff_sha256": diff,
+        "command": None,
+    }
 
 
 def a_change(action_class: str | None = "heal_additive", **changes: Any) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def show(key: str, as_json: bool) -> int:
         return 0
     for name, value in _public(request).items():
         lines = value if isinstance(value, list) else [_plain(value)]
-        click.echo(f"{name}: {'; '.join(visible(str(line)) for line in lines)}".rstrip())
+        click.echo(f"{name}: {'; '.join(visible(str(line)) for line in lines) or 'none'}")
     click.echo("diff (from outside, escaped):")
     for line in diff.decode("utf-8", "backslashreplace").split("\n"):
         click.echo(f"  {visible(line)}")
