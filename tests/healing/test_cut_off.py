@@ -74,3 +74,13 @@ def test_request_that_was_asked_just_before_the_end_can_be_approved(
     [request] = workshop.run("approvals", "list", "--json").json["requests"]
     assert workshop.run("approvals", "approve", request["key"]).code == 0
     assert (states(workshop), drafts(workshop)) == (["ready"], ["ready"])
+
+
+def test_request_that_was_asked_just_before_the_end_is_joined_with_its_draft(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    propose_and_die(workshop, monkeypatch, (Changes, "awaiting_approval"))
+    again = workshop.propose_cli(workshop.diff(SKILL), "--json").json
+    assert (states(workshop), drafts(workshop)) == (["awaiting-approval"], ["draft"])
+    [change] = workshop.run("change", "list", "--json").json["changes"]
+    assert change["approval"] == again["approval"]["key"]

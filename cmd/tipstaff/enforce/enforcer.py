@@ -233,6 +233,9 @@ class Enforcer:
         self._say(f"already proposed; the request {request.key[:12]} is waiting")
         if change is None:
             return Effects(approval=request)
+        if change.approval is None:
+            # The run that asked was killed just before it noted the request; unlinked, the draft would be taken back.
+            self.changes.awaiting_approval(change.id, approval=request.key)
         return Effects(change.branch, change.commit, change.pull_request, request)
 
     def _note(
