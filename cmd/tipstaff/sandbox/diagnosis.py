@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tipstaff.documents.text import visible
+from tipstaff.sandbox.layout import GATEKEEPER
 
 _CONTAINER = (
     "in a container, allow user namespaces: `--security-opt seccomp=unconfined "
     "--security-opt systempaths=unconfined`; else ask whoever runs this host"
 )
+
+
+_NOT_STARTED = (126, 127)
 
 
 @dataclass(frozen=True)
@@ -63,12 +67,17 @@ _CAUSES = (
     _Cause(r"max_user_namespaces", "the right to close user namespaces inside", _CONTAINER),
     _Cause(r"tmpfs|pivot_root|mount|MS_SLAVE", "the right to mount", _CONTAINER),
     _Cause(
-        r"execvp",
+        rf"execvp|{GATEKEEPER}",
         "the command's program inside the sandbox",
         "install the program in a system folder, or give its full path",
     ),
     _Cause(r"source path", "a host path that the sandbox shows", "check that the path is readable"),
 )
+
+
+def is_without_command(stderr: bytes, exit_code: int | None) -> bool:
+    """Whether a run ended because the program that it was to run could not be started."""
+    return exit_code in _NOT_STARTED and stderr.startswith(f"{GATEKEEPER}: ".encode())
 
 
 def diagnose(stderr: bytes, exit_code: int | None) -> Diagnosis:

@@ -1,7 +1,9 @@
 """Starting bubblewrap, with the command held back until everything around it is ready.
 
-bubblewrap reads its system call filter last, so the pipe that carries the filter is the gate: the command waits
-until we send it, and if we die first there is no filter, which bubblewrap takes for a failure.
+Two gates are in its way. bubblewrap reads its system call filter last, so nothing starts before we send the filter;
+if we die first there is none, which bubblewrap takes for a failure. Then a shell inside waits for a line of ours. It
+is sent when the first process inside is under the filter: it asks to die with its parent before that, so from here on
+our own end is the end of everything inside, however it comes.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from tipstaff.sandbox.status import Status
 
 _SETUP_S = 10.0
 _POLL_S = 0.001
+_GATE_POLL_S = 0.0002
 
 
 @dataclass(frozen=True)
@@ -79,12 +82,27 @@ class Running:
             ) from error
 
     def release(self) -> None:
-        """Let the command start, under the system call filter that it waited for."""
+        """Let the command start, under the system call filter that it waited for, and bound to our own life."""
+        standard_input = self.supervised.process.stdin
+        assert standard_input is not None  # noqa: S101 (it is a pipe)
         try:
             self.gate.write(seccomp.program())
             self.gate.close()
+            self._await_filter()
+            standard_input.write(b"go\n")
+            standard_input.close()
         except OSError as error:
             raise self.failure() from error
+
+    def _await_filter(self) -> None:
+        while time.monotonic() < self.deadline:
+            with open(f"/proc/{self.status.child}/status", "rb") as file:
+                if b"\nSeccomp:\t2\n" in file.read():
+                    return
+            if self.supervised.process.poll() is not None:
+                break
+            time.sleep(_GATE_POLL_S)
+        raise self.failure()
 
     def failure(self) -> SandboxError:
         """Why the set-up failed; ends what is left of it."""
@@ -110,7 +128,7 @@ def held_back(start: Start) -> Iterator[Running]:
             process = _spawn(start, status.descriptor, gate_theirs)
         finally:
             os.close(gate_theirs)
-        for stream in (process.stdout, process.stderr):
+        for stream in (process.stdin, process.stdout, process.stderr):
             stack.callback(stream.close)  # type: ignore[union-attr]
         supervised = Supervised(process, process.pid, process.kill)
         stack.callback(end, supervised)
@@ -141,7 +159,8 @@ def _spawn(start: Start, status: int, gate: int) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             [str(start.program), *line, *layout.arguments(start.spec, start.sources)],
-            stdin=subprocess.DEVNULL,
+            bufsize=0,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={},

@@ -25,11 +25,14 @@ _NAMESPACES = (
     *("--hostname", "sandbox"),
 )
 _OURS = ("/proc", "/dev", SCRATCH)
+GATEKEEPER = "tipstaff-gate"
+_GATE = ("/bin/sh", "-c", 'read -r go || exit; exec "$@" < /dev/null', GATEKEEPER)
 
 
 def arguments(spec: RunSpec, sources: Mapping[Path, Path] | None = None) -> list[str]:
     """bubblewrap's arguments, the command included. ``sources`` says where else a host path is to be taken from.
 
+    The command starts once a line arrives on standard input, and never if that ends without one.
     Raises ``SandboxError`` for a visible path that would cover the layout itself.
     """
     moved = sources or {}
@@ -46,7 +49,7 @@ def arguments(spec: RunSpec, sources: Mapping[Path, Path] | None = None) -> list
     line += ("--remount-ro", "/dev", "--remount-ro", "/")
     for name, value in sorted(environment(spec).items()):
         line += ("--setenv", name, value)
-    return [*line, "--chdir", spec.work, "--", *spec.argv]
+    return [*line, "--chdir", spec.work, "--", *_GATE, *spec.argv]
 
 
 def environment(spec: RunSpec) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -76,8 +77,11 @@ class UnisolatedBackend:
 
 
 def _spawn(spec: RunSpec, scratch: str) -> Supervised:
+    folders = {spec.work: str(spec.workdir), SCRATCH: scratch}
+    inside = re.compile(rf"(?<![\w./-])({'|'.join(map(re.escape, folders))})(?![\w.-])")
+
     def here(text: str) -> str:
-        return text.replace(spec.work, str(spec.workdir)).replace(SCRATCH, scratch)
+        return inside.sub(lambda found: folders[found[1]], text)
 
     variables = {name: here(value) for name, value in environment(spec).items()}
     try:
