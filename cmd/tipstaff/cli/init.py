@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tipstaff.cli.output import json_option, print_json, say
-from tipstaff.cli.policy import team_key
+from tipstaff.cli.policy.bundles import team_key
 from tipstaff.cli.writing import write_text
 from tipstaff.engine.policy import OVERLAY_FOLDER
 from tipstaff.errors import ContractError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -46,18 +47,28 @@ class SuggestingGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-class Program(SuggestingGroup):
-    """The top group; a command's module is imported when the command is."""
+class LazyGroup(SuggestingGroup):
+    """A group whose commands are imported when they are run.
+
+    ``table`` maps names to a module below ``package`` and the line in ``--help``.
+    """
+
+    def __init__(
+        self, *args: Any, table: Mapping[str, tuple[str, str]], package: str, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._table = table
+        self._package = package
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All command names, in order."""
-        return sorted(COMMANDS)
+        return sorted(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command, if there is one of that name."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self._table:
             return None
-        module = import_module(f"tipstaff.cli.{COMMANDS[cmd_name][0]}")
+        module = import_module(f"{self._package}.{self._table[cmd_name][0]}")
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101 (narrows the type of a module attribute)
         return command
@@ -65,11 +76,13 @@ class Program(SuggestingGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table, without importing any."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, self._table[name][1]) for name in self.list_commands(ctx)])
 
 
 @click.group(
-    cls=Program,
+    cls=LazyGroup,
+    table=COMMANDS,
+    package="tipstaff.cli",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 allowed or clean, 1 not allowed or findings, 2 input or usage, "
     "3 could not evaluate.",

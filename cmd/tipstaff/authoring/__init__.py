@@ -1,0 +1,1 @@
+"""What those who write policy need: checks, mutants, verdict diffs and templates."""

@@ -1,0 +1,23 @@
+"""`tipstaff policy`: the real opa on a policy folder, ours or a team's overlay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import click
+
+from tipstaff.cli.program import LazyGroup
+
+VERBS: Mapping[str, tuple[str, str]] = {
+    "build": ("bundles", "Compile the folder into a signed bundle file."),
+    "sign": ("bundles", "Build the overlay and put its signed bundle beside it."),
+    "test": ("tests", "Run `opa test` on the folder."),
+}
+
+
+@click.group(cls=LazyGroup, table=VERBS, package=__name__)
+def policy() -> None:
+    """Test, build and sign policy.
+
+    That is the team's overlay, if no folder is named.
+    """
