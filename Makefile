@@ -22,7 +22,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Rego tests run without a network, where the kernel lets an ordinary user leave it.
 OFFLINE = $(shell unshare -rn true 2>/dev/null && echo unshare -rn)
 
-.PHONY: help setup opa demo test ci generate bench wheel clean \
+.PHONY: help setup opa demo test nightly ci generate bench wheel clean \
 	fmt fmt-check lint types generated policy-check layers docs policy-test pytest
 
 help: ## List the targets
@@ -34,6 +34,9 @@ demo: setup ## Show the main job on a throw-away git repository, with everything
 	@$(BIN)/python cmd/demo
 
 test: setup policy-test pytest ## Run every test, Rego and Python
+
+nightly: setup ## Prove the full figures of reliability, one after another: about an hour
+	@$(BIN)/pytest -m nightly -v --durations=0 $(PYTEST_FLAGS)
 
 ci: setup fmt-check lint types generated policy-check layers docs pytest ## The one gate: all checks and all tests
 

@@ -158,3 +158,15 @@ def _stop_sidecars(root: Path) -> None:
         if "sidecar" in names:
             sidecar.stop(Path(folder))
         names[:] = [name for name in names if name not in (".git", "sidecar")]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List the figures that tests reached (``record_property("D1", "10,000 faults, 0 allowed")``)."""
+    reached = [
+        f"{name:8} {figure}"
+        for report in terminalreporter.getreports("passed")
+        for name, figure in report.user_properties
+    ]
+    if reached:
+        terminalreporter.section("figures reached")
+        terminalreporter.write_line("\n".join(sorted(reached)))
