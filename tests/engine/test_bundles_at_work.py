@@ -60,6 +60,7 @@ def test_overlay_that_is_gone_or_was_never_signed_denies(overlaid: Workshop) -> 
     assert (answer.code, answer.json["effect"]) == (3, "deny")
 
 
+@pytest.mark.promise("ahead 8")
 @pytest.mark.req("E-08")
 def test_verdict_names_the_active_revision_and_its_digest(overlaid: Workshop) -> None:
     with overlaid.engine() as engine:

@@ -43,6 +43,7 @@ FAULTS: list[tuple[str, Any, str]] = [
 ]
 
 
+@pytest.mark.promise("D1", "BR-13", "ahead 7")
 @pytest.mark.req("E-03", "KG-15")
 @pytest.mark.parametrize(("fault", "part", "code"), FAULTS, ids=[fault for fault, _, _ in FAULTS])
 def test_engine_that_answers_badly_denies_in_time_and_on_record(
@@ -60,6 +61,7 @@ def test_engine_that_answers_badly_denies_in_time_and_on_record(
     assert record["decision_id"] == answer.json["decision_id"]
 
 
+@pytest.mark.promise("D1")
 @pytest.mark.req("E-03")
 def test_nothing_is_carried_out_on_a_bad_answer(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
@@ -72,6 +74,7 @@ def test_nothing_is_carried_out_on_a_bad_answer(
     assert workshop.pull_requests() == {}
 
 
+@pytest.mark.promise("D1")
 @pytest.mark.req("E-03")
 def test_many_documents_are_each_denied_on_a_bad_answer(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
@@ -83,6 +86,7 @@ def test_many_documents_are_each_denied_on_a_bad_answer(
     assert len(workshop.records()) == 6
 
 
+@pytest.mark.promise("D2", "BR-13", "ahead 7")
 @pytest.mark.req("E-03")
 def test_engine_that_nobody_can_reach_denies(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
@@ -95,6 +99,7 @@ def test_engine_that_nobody_can_reach_denies(
     assert workshop.entries() == ["deny"]
 
 
+@pytest.mark.promise("D2", "BR-13")
 @pytest.mark.req("E-03", "E-08")
 def test_engine_that_cannot_start_denies(
     project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -121,6 +126,7 @@ def test_next_question_after_a_bad_answer_is_answered(
         assert engine.decide(a_change()).effect == "allow"
 
 
+@pytest.mark.promise("D2", "row 53")
 @pytest.mark.req("E-03")
 def test_killed_opa_denies_and_the_next_question_starts_another(project: Path) -> None:
     workshop = Workshop(project)
@@ -136,6 +142,7 @@ def test_killed_opa_denies_and_the_next_question_starts_another(project: Path) -
     assert workshop.entries() == ["allow", "deny", "allow"]
 
 
+@pytest.mark.promise("D2", "row 53", "ahead 7")
 @pytest.mark.req("E-03")
 def test_stopped_opa_denies_at_the_deadline_and_killed_in_the_call_at_once(project: Path) -> None:
     workshop = Workshop(project)

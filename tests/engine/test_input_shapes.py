@@ -68,6 +68,7 @@ WRONG: list[tuple[str, str, str]] = [
 ]
 
 
+@pytest.mark.promise("BR-12")
 @pytest.mark.req("E-05", "E-11")
 @pytest.mark.parametrize(("wrong", "text", "named"), WRONG, ids=[wrong for wrong, _, _ in WRONG])
 def test_document_of_the_wrong_shape_is_refused_before_any_query(
@@ -101,6 +102,7 @@ def test_file_is_named_in_its_refusal(workshop: Workshop) -> None:
     assert refused.stdout == ""
 
 
+@pytest.mark.promise("BR-10")
 @pytest.mark.req("E-05")
 def test_context_that_a_caller_brings_is_not_used(workshop: Workshop) -> None:
     own = {"now": "1999-01-01T00:00:00Z", "pause": {"global": False}}

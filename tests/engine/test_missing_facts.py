@@ -36,6 +36,7 @@ def whole(engine: Engine, kind: str = "change") -> dict[str, Any]:
     return changed(given, **{f"context__config__{name}": value for name, value in config.items()})
 
 
+@pytest.mark.promise("row 21", "BR-12")
 @pytest.mark.req("E-04")
 def test_change_that_lacks_a_fact_at_the_highest_tier_escalates(workshop: Workshop) -> None:
     workshop.configure(autonomy=AUTOMATIC)
@@ -52,6 +53,7 @@ def test_change_that_lacks_a_fact_at_the_highest_tier_escalates(workshop: Worksh
         assert workshop.records()[-1]["decision"] == verdict.effect
 
 
+@pytest.mark.promise("row 1", "row 21")
 @pytest.mark.req("E-04")
 @pytest.mark.parametrize(("kind", "name"), FACTS)
 def test_each_needed_fact_is_missed_by_name(workshop: Workshop, kind: str, name: str) -> None:
@@ -63,6 +65,7 @@ def test_each_needed_fact_is_missed_by_name(workshop: Workshop, kind: str, name:
     assert f"input.missing:{name}" in verdict["codes"]
 
 
+@pytest.mark.promise("BR-17")
 @pytest.mark.req("E-04", "T-07")
 @pytest.mark.parametrize("evidence", [{"tests": None}, {"sandbox": None}, {}])
 def test_change_without_evidence_waits_for_a_person(
@@ -75,6 +78,7 @@ def test_change_without_evidence_waits_for_a_person(
     assert verdict.codes
 
 
+@pytest.mark.promise("BR-12", "ahead 4")
 @pytest.mark.req("E-04", "E-05")
 @pytest.mark.parametrize(
     ("path", "value", "fact"),

@@ -127,6 +127,7 @@ def test_record_is_durable_before_the_branch_is_made(
     assert seen == [["detected", "require_approval"]]
 
 
+@pytest.mark.promise("L5")
 @pytest.mark.req("AU-04", "EX-02")
 def test_decision_that_cannot_be_appended_carries_nothing_out(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
@@ -164,6 +165,7 @@ def run_on_full_disk(workshop: Workshop, *arguments: str) -> subprocess.Complete
     )
 
 
+@pytest.mark.promise("L5", "row 92", "BR-31")
 @pytest.mark.req("AU-04", "EX-02")
 def test_full_disk_escalates_and_leaves_no_branch(project: Path, tmp_path: Path) -> None:
     workshop = Workshop(project)
@@ -187,6 +189,7 @@ def test_full_disk_escalates_and_leaves_no_branch(project: Path, tmp_path: Path)
     assert workshop.propose().effects.branch
 
 
+@pytest.mark.promise("L5", "row 92")
 @pytest.mark.req("EX-02")
 @pytest.mark.skipif(os.geteuid() != 0, reason="root may mount a small file system")
 def test_full_file_system_escalates(
@@ -212,6 +215,7 @@ def test_full_file_system_escalates(
         subprocess.run(["umount", "--lazy", small], check=True)
 
 
+@pytest.mark.promise("A6", "row 94")
 @pytest.mark.req("EX-05")
 def test_text_from_outside_is_kept_and_shown_escaped_and_labelled(workshop: Workshop) -> None:
     name = f"skills/word-count/{ESCAPE}\u202egnp.md"

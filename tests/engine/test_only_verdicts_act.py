@@ -157,6 +157,7 @@ def test_act_without_its_verdict_is_denied(bench: Bench, act: str) -> None:
         assert bench.trace() == before, name
 
 
+@pytest.mark.promise("ahead 8")
 @pytest.mark.req("E-02")
 @pytest.mark.parametrize("act", ACTS)
 def test_verdict_of_another_revision_is_denied(
@@ -173,6 +174,7 @@ def test_verdict_of_another_revision_is_denied(
     assert bench.trace() == before
 
 
+@pytest.mark.promise("BR-10", "A1")
 @pytest.mark.req("E-02")
 def test_verdict_carries_out_only_the_diff_that_was_judged(bench: Bench) -> None:
     other = bench.workshop.diff({"README.md": "# Other\n"})

@@ -25,6 +25,7 @@ RULE = """package org.{name}
 RULES = {"first": "deny", "second": "require_approval", "third": "require_approval"}
 
 
+@pytest.mark.promise("row 36", "BR-16")
 @pytest.mark.req("E-07")
 def test_deny_wins_over_two_approvals_in_each_of_six_orders(opa: Opa, tmp_path: Path) -> None:
     for name, effect in RULES.items():
@@ -179,6 +180,7 @@ def as_document(situation: dict[str, Any], engine: Engine) -> dict[str, Any]:
     )
 
 
+@pytest.mark.promise("BR-16")
 @pytest.mark.req("E-07", "T-11", "T-13", "G-03", "PA-02")
 def test_added_caution_never_loosens(workshop: Workshop) -> None:
     workshop.configure(policy=None)

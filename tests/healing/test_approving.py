@@ -96,6 +96,7 @@ STRICTER: list[tuple[Callable[[Workshop], None], str, str]] = [
 ]
 
 
+@pytest.mark.promise("A1", "BR-10")
 @pytest.mark.req("AP-10", "AP-09", "PA-04")
 @pytest.mark.parametrize(("tighten", "effect", "code"), STRICTER)
 def test_approval_meets_the_policy_of_that_moment(
@@ -111,6 +112,7 @@ def test_approval_meets_the_policy_of_that_moment(
     assert "carried-out" not in workshop.entries()
 
 
+@pytest.mark.promise("A1")
 @pytest.mark.req("AP-10")
 def test_edited_policy_makes_a_request_stale(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

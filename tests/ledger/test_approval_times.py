@@ -34,6 +34,7 @@ def _code(act: object) -> str:
     return refused.value.code
 
 
+@pytest.mark.promise("A4")
 @pytest.mark.req("AP-08")
 def test_an_immediate_request_of_noon_is_expired_at_a_quarter_past(
     approvals: Approvals, clock: SetClock
@@ -50,6 +51,7 @@ def test_an_immediate_request_of_noon_is_expired_at_a_quarter_past(
     assert _code(lambda: approvals.consume(key)) == "approval.expired"
 
 
+@pytest.mark.promise("A4")
 def test_the_last_microsecond_still_counts(approvals: Approvals, clock: SetClock) -> None:
     key = approvals.request(asked(), MATERIAL).key
     clock.now = NOON + timedelta(minutes=15, microseconds=-1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,6 +36,7 @@ _VALUES = st.recursive(
 )
 
 
+@pytest.mark.promise("T3")
 @settings(max_examples=300, deadline=None)
 @given(st.dictionaries(st.text(), _VALUES) | _VALUES)
 def test_any_value_is_written_as_the_reference_writes_it(value: Any) -> None:

@@ -61,6 +61,7 @@ def _rechained(lines: list[bytes], start: int) -> list[bytes]:
     return done
 
 
+@pytest.mark.promise("L1", "row 87")
 @pytest.mark.req("AU-03")
 def test_one_changed_byte_is_found_at_its_line(damaged: Trail) -> None:
     lines = damaged.path.read_bytes().splitlines(keepends=True)
@@ -69,6 +70,7 @@ def test_one_changed_byte_is_found_at_its_line(damaged: Trail) -> None:
     assert _first(damaged) == (17, 17, "trail.altered")
 
 
+@pytest.mark.promise("row 88")
 @pytest.mark.req("AU-03")
 def test_a_dropped_last_line_is_found(damaged: Trail) -> None:
     lines = damaged.path.read_bytes().splitlines(keepends=True)
@@ -109,6 +111,7 @@ def test_a_hundred_structural_edits_are_each_found_at_their_line(damaged: Trail)
         assert _first(damaged)[0] == line, (kind, index)
 
 
+@pytest.mark.promise("L1", "row 88")
 @pytest.mark.req("AU-03")
 def test_a_rewritten_history_is_found_by_the_next_witnessed_record(damaged: Trail) -> None:
     lines = damaged.path.read_bytes().splitlines(keepends=True)
@@ -121,6 +124,7 @@ def test_a_rewritten_history_is_found_by_the_next_witnessed_record(damaged: Trai
         assert _first(damaged) == (expected, expected, "trail.rewritten")
 
 
+@pytest.mark.promise("L1", "row 88", "ahead 20")
 def test_a_cut_at_every_byte_of_the_last_three_records_is_found(damaged: Trail) -> None:
     data = damaged.path.read_bytes()
     starts = [0]
@@ -136,6 +140,7 @@ def test_a_cut_at_every_byte_of_the_last_three_records_is_found(damaged: Trail) 
         assert "trail.truncated" in {problem.code for problem in result.problems}
 
 
+@pytest.mark.promise("row 88")
 def test_an_emptied_or_missing_trail_is_found_missing(damaged: Trail) -> None:
     damaged.path.write_bytes(b"")
     assert _first(damaged) == (1, 1, "trail.missing")
@@ -143,6 +148,7 @@ def test_an_emptied_or_missing_trail_is_found_missing(damaged: Trail) -> None:
     assert _first(damaged) == (1, 1, "trail.missing")
 
 
+@pytest.mark.promise("row 88", "ahead 20")
 def test_an_older_valid_file_put_back_is_found(damaged: Trail) -> None:
     lines = damaged.path.read_bytes().splitlines(keepends=True)
     for count in (1, 10, 20, 29):
@@ -150,6 +156,7 @@ def test_an_older_valid_file_put_back_is_found(damaged: Trail) -> None:
         assert _first(damaged) == (count + 1, count + 1, "trail.truncated")
 
 
+@pytest.mark.promise("row 89")
 def test_the_valid_trail_of_another_project_is_found(damaged: Trail, tmp_path: Path) -> None:
     with trail(tmp_path) as other:
         other.append(*[note("other")] * 40)
@@ -157,6 +164,7 @@ def test_the_valid_trail_of_another_project_is_found(damaged: Trail, tmp_path: P
     assert _first(damaged) == (1, 1, "trail.rewritten")
 
 
+@pytest.mark.promise("BR-31")
 @pytest.mark.parametrize(
     "content",
     [b"\n", b"{}\n", b"\x00" * 5000, b"null", b"[" * 100_000 + b"\n", "ÿ\n\n".encode("utf-16")],
@@ -166,6 +174,7 @@ def test_a_file_that_is_no_trail_is_a_failed_verification(damaged: Trail, conten
     assert _first(damaged)[:2] == (1, 1)
 
 
+@pytest.mark.promise("row 87", "row 94")
 def test_lines_inserted_by_hand_are_found(damaged: Trail) -> None:
     lines = damaged.path.read_bytes().splitlines(keepends=True)
     spaced = lines[4].replace(b'"action_class":', b'"action_class": ', 1)

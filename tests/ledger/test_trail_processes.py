@@ -31,6 +31,7 @@ def _notes(folder: Path) -> list[str]:
     return [record.detail.get("note", "") for record in trail(folder).records()]
 
 
+@pytest.mark.promise("L4", "row 90")
 @pytest.mark.req("AU-03")
 def test_eight_writers_of_200_records_leave_1600_valid_ones(tmp_path: Path) -> None:
     writers = [_writer(tmp_path, str(name), 200) for name in range(8)]
@@ -42,6 +43,7 @@ def test_eight_writers_of_200_records_leave_1600_valid_ones(tmp_path: Path) -> N
     assert len(told) == 1600
 
 
+@pytest.mark.promise("L4", "BR-31")
 def test_killed_writers_leave_every_acknowledged_record(tmp_path: Path) -> None:
     dice = random.Random(5)
     told: set[str] = set()
@@ -89,6 +91,7 @@ def test_an_interpreter_that_ends_without_close_leaves_a_checkpoint(tmp_path: Pa
     assert (problem.line, problem.code) == (5, "trail.truncated")
 
 
+@pytest.mark.promise("L2")
 def test_a_thousand_records_are_witnessed_without_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +110,7 @@ def test_a_thousand_records_are_witnessed_without_waiting(
     assert (problem.line, problem.code) == (1001, "trail.truncated")
 
 
+@pytest.mark.promise("row 90")
 def test_threads_and_forked_children_may_share_one_trail(tmp_path: Path) -> None:
     with trail(tmp_path) as mine:
         mine.append(note("parent"))

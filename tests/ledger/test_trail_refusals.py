@@ -47,6 +47,7 @@ print(result.records, [problem.code for problem in result.problems])
 """
 
 
+@pytest.mark.promise("L5", "row 92")
 @pytest.mark.req("AU-04")
 def test_a_full_disk_blocks_the_effect_and_leaves_whole_records(tmp_path: Path) -> None:
     place, witness = tmp_path / "full", tmp_path / "witness"
@@ -76,6 +77,7 @@ def test_a_full_disk_blocks_the_effect_and_leaves_whole_records(tmp_path: Path) 
     assert proved == f"{number} []"
 
 
+@pytest.mark.promise("L5", "row 92")
 @pytest.mark.req("AU-04")
 def test_a_short_write_is_taken_back(tmp_path: Path) -> None:
     def limit() -> None:
@@ -98,6 +100,7 @@ def test_a_short_write_is_taken_back(tmp_path: Path) -> None:
     assert (tmp_path / "state" / "audit-trail.jsonl").read_bytes().endswith(b"}\n")
 
 
+@pytest.mark.promise("L5", "row 92")
 def test_a_failed_sync_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with trail(tmp_path) as mine:
         mine.append(note("1"))
@@ -163,6 +166,7 @@ def test_an_unwritable_witness_blocks_the_first_record(tmp_path: Path) -> None:
     assert mine.path.read_bytes() == b""
 
 
+@pytest.mark.promise("row 88", "row 89")
 @pytest.mark.parametrize("fresh", [True, False])
 def test_a_head_older_than_the_checkpoint_is_never_signed(tmp_path: Path, fresh: bool) -> None:
     mine = trail(tmp_path)
@@ -225,6 +229,7 @@ def test_a_state_folder_without_its_witness_is_found_and_refused(tmp_path: Path)
     assert _refusal(trail(tmp_path)) == "trail.unwitnessed"
 
 
+@pytest.mark.promise("row 89")
 def test_an_altered_checkpoint_is_found_and_refused(tmp_path: Path) -> None:
     with trail(tmp_path) as mine:
         mine.append(note("1"))
@@ -242,6 +247,7 @@ def test_an_altered_checkpoint_is_found_and_refused(tmp_path: Path) -> None:
     assert _refusal(trail(tmp_path)) == "trail.unwitnessed"
 
 
+@pytest.mark.promise("row 92")
 def test_a_lost_witness_key_is_never_replaced_quietly(tmp_path: Path) -> None:
     with trail(tmp_path) as mine:
         mine.append(note("1"))
@@ -252,6 +258,7 @@ def test_a_lost_witness_key_is_never_replaced_quietly(tmp_path: Path) -> None:
     assert _refusal(other) == "checkpoint.altered"
 
 
+@pytest.mark.promise("L2")
 def test_copies_of_a_trail_that_part_are_told_by_the_witness(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

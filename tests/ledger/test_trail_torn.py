@@ -34,6 +34,7 @@ def _restore(folder: Path, data: bytes) -> None:
             shutil.copyfile(path, folder / "witness" / path.name)
 
 
+@pytest.mark.promise("L6", "row 91", "BR-31", "ahead 20")
 def test_a_crash_at_every_byte_of_the_last_three_records_is_recovered(tmp_path: Path) -> None:
     data, starts = _crashed(tmp_path)
     for size in range(starts[3], len(data), 3):
@@ -56,6 +57,7 @@ def test_a_crash_at_every_byte_of_the_last_three_records_is_recovered(tmp_path: 
             assert {**kept[-2].detail, **expected} == kept[-2].detail
 
 
+@pytest.mark.promise("L6")
 def test_a_whole_record_without_its_newline_is_kept_as_a_record(tmp_path: Path) -> None:
     data, starts = _crashed(tmp_path)
     _restore(tmp_path, data[: starts[5] - 1])
@@ -70,6 +72,7 @@ def test_a_whole_record_without_its_newline_is_kept_as_a_record(tmp_path: Path) 
     assert mine.verify().problems == ()
 
 
+@pytest.mark.promise("BR-31")
 def test_a_crash_while_a_torn_tail_is_isolated_is_recovered_too(tmp_path: Path) -> None:
     data, starts = _crashed(tmp_path)
     cut = starts[4] + 40

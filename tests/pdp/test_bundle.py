@@ -71,6 +71,7 @@ def test_opa_accepts_the_bundle_with_its_own_verification(policy: Bundle, opa: O
     assert b"verif" not in answer.stderr
 
 
+@pytest.mark.promise("row 39", "row 40")
 @pytest.mark.req("E-10")
 @pytest.mark.parametrize("name", BANNED)
 def test_impure_builtin_is_refused_at_build(name: str, opa: Opa, tmp_path: Path) -> None:

@@ -125,6 +125,7 @@ def _client(path: Path, deadline_s: float = DEADLINE_S) -> Client:
     return Client(UnixTransport(path), revisions=REVISIONS, deadline_s=deadline_s)
 
 
+@pytest.mark.promise("D1", "row 37", "row 54", "BR-13")
 @pytest.mark.req("E-03", "KG-15")
 @pytest.mark.parametrize(
     ("part", "code"), [fault[1:] for fault in FAULTS], ids=[f[0] for f in FAULTS]
@@ -152,6 +153,7 @@ def test_good_answer_after_a_faulty_one_is_its_own(part: Play, tmp_path: Path) -
     client.close()
 
 
+@pytest.mark.promise("BR-13")
 @pytest.mark.req("E-03")
 def test_missing_engine_is_unavailable(tmp_path: Path) -> None:
     dead = tmp_path / "dead"

@@ -67,6 +67,7 @@ def test_bundle_of_another_revision_than_expected_is_not_started(
     assert refused.value.code == "bundle.signature"
 
 
+@pytest.mark.promise("BR-13")
 def test_program_that_is_not_opa_never_becomes_ready(
     state: Path, policy: Bundle, tmp_path: Path
 ) -> None:
@@ -93,6 +94,7 @@ def test_engine_that_never_listens_is_given_up_at_the_deadline(
     assert sidecar.status(state) == []
 
 
+@pytest.mark.promise("BR-15")
 def test_exposed_runtime_folder_is_refused(state: Path, opa: Opa, policy: Bundle) -> None:
     found = sidecar.join(state, opa, [policy])
     for folder in (found.directory, found.directory.parent, state):
@@ -116,6 +118,7 @@ def test_linked_runtime_folder_is_refused(
     (state / "sidecar").unlink()
 
 
+@pytest.mark.promise("D6")
 @pytest.mark.req("E-10")
 def test_environment_stays_outside(
     state: Path, opa: Opa, policy: Bundle, monkeypatch: pytest.MonkeyPatch
@@ -135,6 +138,7 @@ def test_environment_stays_outside(
     assert "CapEff:\t0000000000000000" in status
 
 
+@pytest.mark.promise("D6", "row 39")
 @pytest.mark.req("E-10")
 def test_forced_impure_bundle_reaches_nothing(
     state: Path, opa: Opa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -177,6 +181,7 @@ def test_forced_impure_bundle_reaches_nothing(
     assert "canary" not in json.dumps(result)
 
 
+@pytest.mark.promise("D7", "row 55", "BR-15")
 def test_other_user_is_refused(running: Sidecar, tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")

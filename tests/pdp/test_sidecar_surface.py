@@ -97,18 +97,21 @@ def _status(
     return int(answer.split()[1])
 
 
+@pytest.mark.promise("D7")
 @pytest.mark.req("E-09")
 @pytest.mark.parametrize(("method", "path"), OPEN)
 def test_permitted_request_passes(method: str, path: str, running: Sidecar) -> None:
     assert _status(running, method, path) == 200
 
 
+@pytest.mark.promise("D7")
 @pytest.mark.req("E-09")
 @pytest.mark.parametrize(("method", "path"), CLOSED)
 def test_any_other_request_is_refused(method: str, path: str, running: Sidecar) -> None:
     assert _status(running, method, path) in (301, 307, 308, 400, 401, 403, 404, 405)
 
 
+@pytest.mark.promise("D7", "row 55", "BR-15")
 @pytest.mark.req("E-09")
 def test_policy_cannot_be_written_and_answers_stay(running: Sidecar) -> None:
     client = running.client(deadline_s=20)
@@ -127,6 +130,7 @@ def test_policy_cannot_be_written_and_answers_stay(running: Sidecar) -> None:
     client.close()
 
 
+@pytest.mark.promise("D7")
 @pytest.mark.req("E-09")
 @pytest.mark.parametrize(
     ("method", "headers"),
@@ -148,6 +152,7 @@ def test_override_header_does_not_turn_a_question_into_a_write(running: Sidecar)
     assert _status(running, "POST", PATH, headers=headers) == 200
 
 
+@pytest.mark.promise("D8")
 def test_oversized_question_is_refused(running: Sidecar) -> None:
     head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 300000000\r\n\r\n"
     folder = os.open(running.directory, os.O_PATH)
@@ -159,6 +164,7 @@ def test_oversized_question_is_refused(running: Sidecar) -> None:
         assert int(peer.recv(65536).split()[1]) in (400, 413)
 
 
+@pytest.mark.promise("D7")
 def test_socket_is_the_only_way_in(running: Sidecar) -> None:
     for table in ("tcp", "tcp6", "udp", "udp6"):
         lines = Path(f"/proc/{running.pid}/net/{table}").read_text().splitlines()[1:]

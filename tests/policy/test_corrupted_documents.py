@@ -244,6 +244,7 @@ def allowed(opa: Opa, folder: Path, cases: list[Mutant]) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.promise("D3")
 @pytest.mark.req("E-04", "E-05", "E-11")
 @pytest.mark.parametrize(
     ("name", "harmless"),
@@ -256,6 +257,7 @@ def test_allowed_document_stays_so_only_where_it_is_harmless(
     assert found == {place: ways for place, (ways, _) in harmless.items()}
 
 
+@pytest.mark.promise("D3", "ahead 4")
 @pytest.mark.req("E-04", "E-05", "E-11")
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if not name.endswith("-allow")])
 def test_refused_example_is_never_allowed(opa: Opa, tmp_path: Path, name: str) -> None:
@@ -265,6 +267,7 @@ def test_refused_example_is_never_allowed(opa: Opa, tmp_path: Path, name: str) -
     assert found == (lacking if name == "change-escalate" else {})
 
 
+@pytest.mark.promise("D3", "ahead 4")
 @pytest.mark.req("E-04", "E-05", "E-11", "G-02", "T-06", "PA-05", "AP-10")
 def test_document_refused_for_one_fact_is_never_allowed(opa: Opa, tmp_path: Path) -> None:
     documents = {name: changed(CHANGE, **changes) for name, (changes, _) in REFUSED.items()}
