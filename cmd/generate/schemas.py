@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from tipstaff.documents.acknowledgement import Acknowledgements
 from tipstaff.documents.approval import ApprovalRequest, ChangeRecord
 from tipstaff.documents.audit import AuditRecord, Checkpoint, Explanation
 from tipstaff.documents.config import LocalConfig, TeamConfig
@@ -20,6 +21,7 @@ from tipstaff.documents.sandbox import SandboxProfile, SandboxResult
 from tipstaff.documents.verdict import Verdict
 
 DOCUMENTS: dict[str, type[BaseModel]] = {
+    "acknowledgements": Acknowledgements,
     "approval_request": ApprovalRequest,
     "audit_record": AuditRecord,
     "change": ChangeInput,

@@ -182,7 +182,14 @@ def _file_states(root: Path) -> tuple[tuple[int, int, int] | None, ...]:
 def _read(path: Path, model: type[TeamConfig] | type[LocalConfig]) -> ConfigFile | None:
     if not path.exists() and not path.is_symlink():
         return None
-    data = strict_yaml.read(path)
+    return read_config(strict_yaml.read(path), path, model)
+
+
+def read_config(data: bytes, path: Path, model: type[TeamConfig] | type[LocalConfig]) -> ConfigFile:
+    """A configuration file of these bytes; ``path`` names it in errors.
+
+    Raises ``ContractError`` (``config.*``, ``document.invalid``) that names file and field.
+    """
     value = strict_yaml.loads(data, file=str(path))
     if not isinstance(value, dict):
         raise ContractError(

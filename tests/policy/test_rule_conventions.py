@@ -26,6 +26,7 @@ REASONS = {"deny", "escalate", "require_approval", "grant", "advice", "shortfall
 WITHOUT_SCHEMA = {
     "decision": "it reads what every kind has, and hands the rest on",
     "guard": "it is there for documents that are not what a schema says",
+    "comparison": "its input is pairs of verdicts, not a document",
     "sidecar": "its input is a request to OPA, not a document",
 }
 

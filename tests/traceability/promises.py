@@ -121,7 +121,6 @@ PROMISES = {
 PENDING = {
     "D4",
     "D5",
-    "D9",
     "B1",
     "B2",
     "B3",
@@ -184,7 +183,6 @@ PENDING = {
     "BR-11",
     "BR-14",
     "BR-32",
-    "ahead 9",
     "ahead 10",
     "ahead 19",
     "ahead 21",

@@ -63,6 +63,8 @@ ROWS = {
     "EX-02": "a decision that cannot be kept does not advance",
     "EX-03": "a verdict without rules and reasons is no verdict",
     "EX-05": "text from outside is escaped, capped and labelled",
+    "CI-03": "the command line gives the verdict that plain OPA gives",
+    "CI-06": "an edit of the policy shows what it does to verdicts, and loosening needs a word",
     "KG-08": "passing tests are measured, never assumed",
     "KG-09": "forbid list, profile and off hold in the whole flow",
     "KG-15": "the client library's oddities never turn into an allow",

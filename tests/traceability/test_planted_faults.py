@@ -61,6 +61,10 @@ def no_verdict_needed(self: Engine, verdict: Any) -> Any:
 
 
 ON_RECORD, APPROVING = "engine/test_on_record.py", "healing/test_approving.py"
+ONE_TOKEN = (
+    "authoring/test_verdict_diff.py",
+    "test_one_token_that_opens_one_path_is_exactly_that_flip_and_needs_its_id",
+)
 TIERS, GATES = "healing/test_tiers_at_work.py", "healing/test_gates_at_work.py"
 
 FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
@@ -112,6 +116,20 @@ FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
         "test_pause_between_two_calls_of_one_engine_stops_the_second",
         {},
     ),
+    "CI-06: what is loosened gets lost": (
+        rego(
+            "comparison/comparison.rego",
+            "not _same(case)",
+            'case.head.effect != "allow"',
+        ),
+        *ONE_TOKEN,
+        {},
+    ),
+    "CI-06: the head answers for the base": (
+        python("tipstaff.authoring.sides", "_folder_at", lambda edit, *_: edit.folder),
+        *ONE_TOKEN,
+        {},
+    ),
     "EX-05: text is shown as it came": (
         python("tipstaff.enforce.pull_request", "code", lambda text, **_: text),
         ON_RECORD,
@@ -133,7 +151,11 @@ def test_planted_fault_turns_a_test_red(
 ) -> None:
     plant, path, name, values = FAULTS[fault]
     tests = module(path)
-    given: dict[str, Any] = {"workshop": workshop, "monkeypatch": monkeypatch}
+    given: dict[str, Any] = {
+        "workshop": workshop,
+        "monkeypatch": monkeypatch,
+        "tmp_path": tmp_path,
+    }
     test = getattr(tests, name)
     plant(monkeypatch, tmp_path)
     with pytest.raises((AssertionError, pytest.fail.Exception)):

@@ -28,7 +28,7 @@ def compile_signed(opa: Opa, source: Source, key: Path) -> dict[str, bytes]:
     identity = {"revision": source.revision, "data_digest": source.data_digest}
     with TemporaryDirectory(prefix="tipstaff-") as name:
         stage, out = Path(name, "stage"), Path(name, "out.tar.gz")
-        _lay_out(stage, source, identity)
+        lay_out(stage, source, identity)
         answer = opa.run(
             [
                 "build",
@@ -59,7 +59,11 @@ def compile_signed(opa: Opa, source: Source, key: Path) -> dict[str, bytes]:
     return files
 
 
-def _lay_out(stage: Path, source: Source, identity: dict[str, str]) -> None:
+def lay_out(stage: Path, source: Source, identity: dict[str, str]) -> None:
+    """Write what OPA builds or loads as a bundle: the source's files, its manifest and its identity.
+
+    Raises ``ContractError`` (``policy.invalid``) where the source holds a file that the build writes.
+    """
     manifest = {"revision": source.revision, "roots": [source.name]}
     added = {
         f"{source.name}/bundle/data.json": json.dumps(identity).encode(),
