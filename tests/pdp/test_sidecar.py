@@ -147,7 +147,7 @@ def test_stop_where_nothing_ever_ran_is_zero(tmp_path: Path) -> None:
 def test_unused_sidecar_ends_and_the_next_join_starts_another(
     state: Path, opa: Opa, policy: Bundle
 ) -> None:
-    first = sidecar.join(state, opa, [policy], idle_s=0.3)
+    first = sidecar.join(state, opa, [policy], idle_s=1.5)
     wait_until(lambda: is_gone(first.pid))
     wait_until(lambda: sidecar.status(state) == [])
     second = sidecar.join(state, opa, [policy])

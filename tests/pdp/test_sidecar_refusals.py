@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from support.policies import write_policy
+from support.policies import build_policy, write_policy
 from support.sidecars import WIDE_S, keeper_of
 from tipstaff import declared
 from tipstaff.errors import DecisionError, Error
@@ -220,4 +220,15 @@ def test_state_folder_that_cannot_be_made_is_not_ready(
     (tmp_path / "file").write_text("")
     with pytest.raises(DecisionError) as refused:
         sidecar.join(tmp_path / "file" / "state", opa, [policy])
+    assert refused.value.code == "engine.not_ready"
+
+
+@pytest.mark.promise("D5", "row 36")
+def test_policy_that_fails_on_every_question_is_not_ready_and_says_why(
+    state: Path, opa: Opa, tmp_path: Path
+) -> None:
+    rego = "package tipstaff.decision\n\nverdict := 1\n\nverdict := 2\n"
+    built = build_policy(opa, tmp_path / "p", rego)
+    with pytest.raises(DecisionError, match="conflict") as refused:
+        sidecar.join(state, opa, [built], deadline_s=1.0)
     assert refused.value.code == "engine.not_ready"

@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 Path = tuple[str | int, ...]
@@ -41,6 +42,17 @@ def mutants(name: str, document: Any, *, below: Path = ()) -> Iterator[Mutant]:
             continue
         for how, broken in _broken(value):
             yield Mutant(name, path, how, _replaced(document, path, broken))
+
+
+def some_mutants(name: str, document: Any, count: int, dice: Random) -> list[Mutant]:
+    """As many mutants, each another one, chosen by the dice."""
+    ways = [
+        (path, how, broken) for path, value in _facts(document) for how, broken in _broken(value)
+    ]
+    return [
+        Mutant(name, path, how, _replaced(document, path, broken))
+        for path, how, broken in dice.sample(ways, min(count, len(ways)))
+    ]
 
 
 def _facts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -120,7 +120,6 @@ PROMISES = {
 
 PENDING = {
     "D4",
-    "D5",
     "B1",
     "B2",
     "B3",
@@ -131,7 +130,6 @@ PENDING = {
     "A8",
     "L3",
     "L7",
-    "L8",
     "L9",
     "row 2",
     "row 3",
@@ -166,8 +164,6 @@ PENDING = {
     "row 33",
     "row 34",
     "row 35",
-    "row 38",
-    "row 41",
     "row 42",
     "row 43",
     "row 44",

@@ -176,15 +176,18 @@ def _launch(folder: Path) -> None:
 
 
 def _await(folder: Path, bundles: tuple[Bundle, ...], deadline: float) -> None:
-    """Ask until the sidecar answers for exactly these bundles; raises the last refusal."""
+    """Ask until the sidecar answers for exactly these bundles; raises the last refusal that says why."""
+    why: DecisionError | None = None
     while True:
         left = max(0.0, deadline - time.monotonic())
         try:
             with _client(folder, bundles, left) as client:
                 return client.check()
-        except DecisionError:
+        except DecisionError as error:
+            # When the time is up, that is all that the last question hears.
+            why = error if why is None or error.code != "engine.timeout" else why
             if time.monotonic() > deadline or not is_locked(folder / "alive"):
-                raise
+                raise why from None
         time.sleep(_LOOK_S)
 
 
