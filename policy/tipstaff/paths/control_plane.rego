@@ -28,20 +28,20 @@ _judges(path) if {
 	name in data.tipstaff.paths.control_plane.anywhere
 }
 
+# The second match is of a folder that holds such a place: it could be made a link to elsewhere.
 _judges(path) if {
-	some place in _places
-	startswith(concat("", [path, "/"]), place)
+	some places in [_bundled, _of_team]
+	_meet(concat("", [path, "/"]), places)
 }
 
-# A folder that holds such a place could be made a link to elsewhere.
-_judges(path) if {
-	some place in _places
-	startswith(place, concat("", [path, "/"]))
-}
+_meet(path, places) if strings.any_prefix_match(path, places)
 
-_places contains concat("", [place, "/"]) if some place in data.tipstaff.paths.control_plane.at_root
+_meet(path, places) if strings.any_prefix_match(places, path)
 
-_places contains concat("", [folded(concat("/", names)), suffix]) if {
+# Each place with a slash at its end, put there in one go: there are many, and this runs for every decision.
+_bundled := split(concat("", [concat("/\n", data.tipstaff.paths.control_plane.at_root), "/"]), "\n")
+
+_of_team contains concat("", [folded(concat("/", names)), suffix]) if {
 	is_string(config.team.policy.overlay)
 	names := [name |
 		some name in split(config.team.policy.overlay, "/")
