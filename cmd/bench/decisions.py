@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -117,9 +116,4 @@ def _pair(name: str, little: Path, much: Path) -> Promise:
 def _library_client(engine: Engine, stack: ExitStack) -> Any:
     from opa_client.opa import OpaClient
 
-    return OpaClient(host="127.0.0.1", port=stack.enter_context(plain_opa(engine)))
-
-
-def verdict_of(data: bytes) -> str:
-    """The effect in an answer, to see that what is measured is a decision."""
-    return str(json.loads(data)["result"]["effect"])
+    return OpaClient(host="127.0.0.1", port=stack.enter_context(plain_opa(engine)), timeout=60)

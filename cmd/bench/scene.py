@@ -106,13 +106,13 @@ def await_health(port: int) -> None:
 
 
 def write_history(engine: Engine, users: int) -> None:
-    """A decision on record for each of that many users."""
+    """A record for each of that many users."""
     actor = Actor(id="bench@here", type="human")
     for start in range(0, users, _GROUP):
         engine.trail.append(
             *(
                 NewRecord(
-                    decision="allow",
+                    decision="proposed",
                     target=f"diff:{index:012x}",
                     detail={"user": f"user-{index}"},
                     actor=actor,

@@ -14,12 +14,13 @@ from tipstaff.documents.base import Json
 from tipstaff.documents.input import ApprovalFacts, InputDocument, parse_input
 from tipstaff.documents.verdict import Verdict
 from tipstaff.engine import answer, record
+from tipstaff.engine.many import Results, ask, ask_in_turns
 from tipstaff.engine.policy import DEADLINE_S, Policy
 from tipstaff.engine.question import Question, as_given, complete
 from tipstaff.errors import ActionDenied, DecisionError, EvidenceError
 from tipstaff.ledger.pause import PauseSwitch
 from tipstaff.ledger.trail import NewRecord, Trail
-from tipstaff.pdp.client import VERDICT, VERDICTS
+from tipstaff.pdp.client import VERDICT
 from tipstaff.pdp.places import state_home
 from tipstaff.project import Project, current_actor, new_id, timestamp
 
@@ -94,12 +95,14 @@ class Engine:
     def decide_many(self, documents: Sequence[Mapping[str, Any] | InputDocument]) -> list[Verdict]:
         """Judge many documents in as few round trips as may be; records them as groups, in order."""
         given = [_parsed(document) for document in documents]
+        batches = (
+            [self._complete(item, None) for item in given[start : start + _BATCH]]
+            for start in range(0, len(given), _BATCH)
+        )
         verdicts: list[Verdict] = []
-        for start in range(0, len(given), _BATCH):
-            questions = [self._complete(item, None) for item in given[start : start + _BATCH]]
-            verdicts += self._record(
-                list(zip(self._judge_many(questions), questions, strict=True)), ()
-            )
+        for questions, results in ask_in_turns(self.policy, batches):
+            judged = self._judge_many(questions, results)
+            verdicts += self._record(list(zip(judged, questions, strict=True)), ())
         return verdicts
 
     def evaluate(
@@ -111,7 +114,7 @@ class Engine:
         """
         given = [_parsed(document) for document in documents]
         questions = [as_given(item) if replay else self._complete(item, None) for item in given]
-        results, version = self._results(questions)
+        results, version = ask(self.policy.client(), questions)
         return [
             answer.check(result, question, version)
             for result, question in zip(results, questions, strict=True)
@@ -151,19 +154,12 @@ class Engine:
             raise _denied("enforce.revision", "the verdict is of another policy revision")
         return judgement
 
-    def _results(self, questions: list[Question]) -> tuple[list[Any], str]:
-        """What OPA answered to each question, unchecked, and its version."""
-        body = b'{"input":{"documents":[' + b",".join(item.body for item in questions) + b"]}}"
-        answered = self.policy.client().ask(VERDICTS, body)
-        if not isinstance(answered.result, list) or len(answered.result) != len(questions):
-            raise answer.invalid("not one answer a document")
-        return answered.result, answered.opa_version
-
-    def _judge_many(self, questions: list[Question]) -> list[Verdict]:
+    def _judge_many(
+        self, questions: list[Question], answers: Callable[[], Results]
+    ) -> list[Verdict]:
         try:
-            results, version = self._results(questions)
+            results, version = answers()
         except DecisionError as error:
-            self.policy.disconnect()
             return [answer.refuse(error, item, self._revision(item)) for item in questions]
         verdicts = []
         for result, question in zip(results, questions, strict=True):

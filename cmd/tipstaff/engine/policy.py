@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from tipstaff.errors import DecisionError
@@ -32,6 +33,7 @@ class Policy:
         self._bundles: tuple[Bundle, ...] = ()
         self._overlay_seen: tuple[int, int] | None = None
         self._client: Client | None = None
+        self._lock = Lock()
 
     def revisions(self) -> dict[str, str | None]:
         """The revision that each bundle must answer in; ``org`` is None without an overlay."""
@@ -42,20 +44,21 @@ class Policy:
 
     def bundles(self) -> tuple[Bundle, ...]:
         """Both bundles, verified; read again when the overlay's file has changed."""
-        seen = self._overlay_state()
-        if not self._bundles or seen != self._overlay_seen:
-            self.disconnect()
-            opa = ensure(self._say)
-            team = self._overlay_bundle()
-            self._bundles = (shipped(opa, self._say), *((team,) if team else ()))
-            self._overlay_seen = seen
-        return self._bundles
+        with self._lock:
+            seen = self._overlay_state()
+            if not self._bundles or seen != self._overlay_seen:
+                self.disconnect()
+                opa = ensure(self._say)
+                team = self._overlay_bundle()
+                self._bundles = (shipped(opa, self._say), *((team,) if team else ()))
+                self._overlay_seen = seen
+            return self._bundles
 
     def client(self) -> Client:
         """The client, connected to the configured remote OPA, else to a sidecar."""
         bundles = self.bundles()
         if self._client is None:
-            self._client = self._connect(bundles)
+            self._client = self.connect(bundles)
         return self._client
 
     def disconnect(self) -> None:
@@ -66,14 +69,18 @@ class Policy:
 
     def sidecar(self) -> Sidecar:
         """The sidecar that serves these bundles, started or joined."""
+        return self._joined(self.bundles())
+
+    def _joined(self, bundles: tuple[Bundle, ...]) -> Sidecar:
         from tipstaff.pdp.sidecar import join
 
-        return join(prepare(self.project.state), ensure(self._say), self.bundles())
+        return join(prepare(self.project.state), ensure(self._say), bundles)
 
-    def _connect(self, bundles: tuple[Bundle, ...]) -> Client:
+    def connect(self, bundles: tuple[Bundle, ...]) -> Client:
+        """A connection of the caller's own to what serves these bundles."""
         remote = Remote.from_environment()
         if remote is None:
-            return self.sidecar().client(deadline_s=self._deadline_s)
+            return self._joined(bundles).client(deadline_s=self._deadline_s)
         from tipstaff.pdp.remote import RemoteTransport
 
         return Client(
