@@ -11,12 +11,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import documents
 import errors
 import help as commands
 import reference
 import schemas
 
-WRITERS = (schemas, commands, reference, errors)
+WRITERS = (schemas, documents, commands, reference, errors)
 ROOT = Path(__file__).parents[2]
 
 
