@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
 
-from support.installation import build
-from support.readme import ROOT
+from support.installation import build, copy_checkout, tracked
 
 _INSTALLED = {
     "cmd/tipstaff/": "tipstaff/",
@@ -32,7 +29,7 @@ def test_wheel_holds_the_package_and_the_declared_folders_and_nothing_else(wheel
     expected = {
         installed + name.removeprefix(folder)
         for folder, installed in _INSTALLED.items()
-        for name in _tracked()
+        for name in tracked()
         if name.startswith(folder)
     }
     assert held - expected == set()
@@ -50,8 +47,8 @@ def test_wheel_names_the_licence_and_the_program(wheel: Path) -> None:
 
 def test_source_distribution_holds_every_tracked_file_and_nothing_else(sdist: Path) -> None:
     held = _members(sdist)
-    assert held - _tracked() == {"PKG-INFO"}
-    assert _tracked() - held == set()
+    assert held - tracked() == {"PKG-INFO"}
+    assert tracked() - held == set()
 
 
 def test_source_distribution_builds_the_same_wheel(
@@ -66,9 +63,7 @@ def test_source_distribution_builds_the_same_wheel(
 
 def test_keys_backups_and_caches_that_lie_about_stay_behind(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
-    for name in _tracked():
-        (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tree / name)
+    copy_checkout(tree)
     for name in _STRAY:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text("stray")
@@ -76,18 +71,6 @@ def test_keys_backups_and_caches_that_lie_about_stay_behind(tmp_path: Path) -> N
     assert {
         name for name in held if Path(name).name in {Path(stray).name for stray in _STRAY}
     } == set()
-
-
-def _tracked() -> set[str]:
-    """What git holds, or would after `git add --all`."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
 
 
 def _names(wheel: Path) -> set[str]:

@@ -80,8 +80,7 @@ def test_embedding_example_works(project: Path) -> None:
 
 
 def test_example_team_file_is_valid(repository: Path, run_cli: Callable[..., Result]) -> None:
-    text = README.read_text(encoding="utf-8")
-    [example] = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    [example] = re.findall(r"```yaml\n(.*?)```", _section("Configuration"), re.DOTALL)
     write(repository, {"tipstaff.yaml": example})
     commit(repository, "configure")
     assert run_cli("check", cwd=repository).code == 0

@@ -10,59 +10,86 @@ from typing import Any
 import pytest
 import yaml
 
+from support.installation import tracked
 from support.readme import ROOT
 
-WORKFLOWS = [
-    *sorted((ROOT / ".github" / "workflows").glob("*.yml")),
-    *sorted((ROOT / "cmd" / "tipstaff" / "starter" / "workflows").glob("*.yml")),
-]
-_PINNED = re.compile(r"uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*$")
-_UNTRUSTED = re.compile(r"\$\{\{\s*(inputs|github\.event|github\.head_ref|github\.ref_name)")
+WORKFLOWS = sorted(name for name in tracked() if re.search(r"\bworkflows/[^/]+\.ya?ml$", name))
+_PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*$")
+_USES = re.compile(r"^[\s-]*uses:\s*(.*)$", re.MULTILINE)
 
-every_workflow = pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
+every_workflow = pytest.mark.parametrize("name", WORKFLOWS)
 
 
-def test_both_kinds_of_workflow_are_there() -> None:
-    assert len(WORKFLOWS) >= 2
+def faults(text: str) -> list[str]:
+    """What a workflow must not have, as it was found."""
+    workflow = yaml.safe_load(text)
+    jobs = workflow["jobs"].values()
+    steps = [step for job in jobs for step in job.get("steps", [])]
+    found = [f"not pinned: {used}" for used in _USES.findall(text) if not _PINNED.fullmatch(used)]
+    found += [f"in a script: {step['run']}" for step in steps if "${{" in step.get("run", "")]
+    if workflow.get("permissions") != {"contents": "read"}:
+        found.append(f"permissions: {workflow.get('permissions')}")
+    found += [f"permissions: {job['permissions']}" for job in jobs if "permissions" in job]
+    for step in steps:
+        if str(step.get("uses", "")).startswith("actions/checkout@"):
+            kept = step.get("with", {}).get("persist-credentials", True)
+            found += ["the checkout keeps its token"] if kept is not False else []
+    found += [
+        word for word in ("continue-on-error", "|| true", "pull_request_target") if word in text
+    ]
+    found += ["a secret is read"] if re.search(r"\bsecrets\b", text) else []
+    return found
 
 
+def test_workflows_of_the_repository_for_its_users_and_of_the_starter_are_all_read() -> None:
+    assert {".github/workflows/ci.yml", ".github/workflows/govern.yml"} <= set(WORKFLOWS)
+    assert "cmd/tipstaff/starter/workflows/tipstaff.yml" in WORKFLOWS
+
+
+@pytest.mark.req("CI-04")
 @every_workflow
-def test_every_action_is_pinned_by_digest(file: Path) -> None:
-    lines = [line.strip("- ") for line in file.read_text(encoding="utf-8").splitlines()]
-    used = [line for line in lines if line.startswith("uses:")]
-    assert used
-    assert [line for line in used if not _PINNED.search(line)] == []
+def test_no_workflow_has_a_fault(name: str) -> None:
+    assert faults((ROOT / name).read_text(encoding="utf-8")) == []
 
 
-@every_workflow
-def test_no_script_holds_text_from_outside(file: Path) -> None:
-    scripts = [step["run"] for step in _steps(file) if "run" in step]
-    assert scripts
-    assert [script for script in scripts if _UNTRUSTED.search(script)] == []
-
-
-@every_workflow
-def test_permissions_are_read_only(file: Path) -> None:
-    assert _load(file)["permissions"] == {"contents": "read"}
-
-
-@every_workflow
-def test_no_failure_is_ignored(file: Path) -> None:
-    assert "continue-on-error" not in file.read_text(encoding="utf-8")
-    assert "|| true" not in file.read_text(encoding="utf-8")
+@pytest.mark.req("CI-04")
+@pytest.mark.parametrize(
+    ("sound", "faulty"),
+    [
+        ('-- "$PACKAGE"', "-- ${{ inputs.package }}"),
+        ("tipstaff check", 'echo "${{ github.head_ref }}"'),
+        ("  contents: read", "  contents: write"),
+        ("  contents: read", "  contents: read\n  id-token: write"),
+        ("permissions:\n  contents: read\n", ""),
+        ("    timeout-minutes: 20", "    permissions: write-all"),
+        ("@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2", "@v4"),
+        ("@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2", "@11bd719 # v4.2.2"),
+        ("persist-credentials: false", "persist-credentials: true"),
+        ("- run: tipstaff doctor", "- run: tipstaff doctor || true"),
+        ("workflow_call:", "pull_request_target:"),
+        ("${{ inputs.package }}", "${{ secrets.PACKAGE }}"),
+    ],
+)
+def test_planted_fault_is_found(sound: str, faulty: str) -> None:
+    text = (ROOT / ".github/workflows/govern.yml").read_text(encoding="utf-8")
+    assert sound in text
+    assert faults(text.replace(sound, faulty, 1)) != []
 
 
 def test_workflow_and_gate_call_the_same_target() -> None:
     gate = ROOT / ".ci" / "run"
     assert os.access(gate, os.X_OK)
     assert re.search(r"^make .*\bci\b", gate.read_text(encoding="utf-8"), re.MULTILINE)
-    scripts = [step.get("run") for step in _steps(ROOT / ".github" / "workflows" / "ci.yml")]
-    assert "make ci" in scripts
+    workflow: Any = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    assert "make ci" in [step.get("run") for step in workflow["jobs"]["gate"]["steps"]]
 
 
-def _load(file: Path) -> Any:
-    return yaml.safe_load(file.read_text(encoding="utf-8"))
+def test_starter_and_reusable_workflow_run_the_same_checks() -> None:
+    ours, starter = (_commands(ROOT / name) for name in WORKFLOWS[1:])
+    assert set(starter) <= set(ours)
 
 
-def _steps(file: Path) -> list[dict[str, Any]]:
-    return [step for job in _load(file)["jobs"].values() for step in job["steps"]]
+def _commands(file: Path) -> list[str]:
+    workflow = yaml.safe_load(file.read_text(encoding="utf-8"))
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    return [step["run"] for step in steps if step.get("run", "").startswith("tipstaff ")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -34,6 +35,25 @@ def environment(prefix: Path) -> dict[str, str]:
     """The test's environment, with the installation's programs first."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return {**kept, "PATH": f"{prefix / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+
+def tracked() -> set[str]:
+    """What git holds of the checkout, or would after ``git add --all``."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
+
+
+def copy_checkout(target: Path) -> None:
+    """The tracked files of the checkout in another folder."""
+    for name in tracked():
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, target / name)
 
 
 def build(source: Path, kind: str, out: Path) -> Path:

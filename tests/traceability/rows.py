@@ -65,6 +65,8 @@ ROWS = {
     "EX-05": "text from outside is escaped, capped and labelled",
     "CI-03": "the command line gives the verdict that plain OPA gives",
     "CI-06": "an edit of the policy shows what it does to verdicts, and loosening needs a word",
+    "CI-04": "workflow inputs go by the environment, permissions are minimal, actions are pinned",
+    "CI-05": "the suite runs with no network, no KVM and no docker",
     "KG-08": "passing tests are measured, never assumed",
     "KG-09": "forbid list, profile and off hold in the whole flow",
     "KG-15": "the client library's oddities never turn into an allow",

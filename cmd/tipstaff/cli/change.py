@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tipstaff.cli.completion import action_classes, files
 from tipstaff.cli.output import (
     exit_code,
     json_option,
@@ -32,8 +33,19 @@ def change() -> None:
 
 
 @change.command()
-@click.option("--class", "action_class", required=True, help="Action class, such as heal_additive.")
-@click.option("--diff", required=True, help="Unified diff, a file or - for standard input.")
+@click.option(
+    "--class",
+    "action_class",
+    required=True,
+    shell_complete=action_classes,
+    help="Action class, such as heal_additive.",
+)
+@click.option(
+    "--diff",
+    required=True,
+    shell_complete=files,
+    help="Unified diff, a file or - for standard input.",
+)
 @click.option(
     "--tests",
     help="Command that runs the golden tests, in a sandbox; tests.command of tipstaff.yaml, if not given.",

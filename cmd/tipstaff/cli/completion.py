@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import CompletionItem, get_completion_class
 
 from tipstaff.cli.output import json_option, print_json
 from tipstaff.cli.writing import write_text
@@ -43,6 +43,20 @@ def completion(shell: str, install: bool, as_json: bool) -> int:
         if shell == "zsh":
             click.echo(f"add to .zshrc before compinit: fpath=({place.parent} $fpath)", err=True)
     return 0
+
+
+def files(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """What completes a value that names a file, or ``-``: the shell's own file names."""
+    return [CompletionItem(typed, type="file")]
+
+
+def action_classes(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    """What completes a value that names an action class."""
+    from typing import get_args
+
+    from tipstaff.documents.base import ActionClass
+
+    return [name for name in get_args(ActionClass) if name.startswith(typed)]
 
 
 def _place(shell: str) -> Path:

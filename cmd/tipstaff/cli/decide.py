@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from tipstaff.cli.check import overlay_findings
+from tipstaff.cli.completion import files
 from tipstaff.cli.output import exit_code, json_option, print_json, print_verdict, say
 from tipstaff.documents import strict_json
 from tipstaff.documents.input import parse_input
@@ -15,7 +16,7 @@ from tipstaff.engine import Engine
 
 
 @click.command()
-@click.argument("document", metavar="INPUT.json|-")
+@click.argument("document", metavar="INPUT.json|-", shell_complete=files)
 @click.option(
     "--replay",
     is_flag=True,
