@@ -33,7 +33,7 @@ HARMLESS: dict[str, tuple[set[str], str]] = {
         "any visible name is a name; the approval binds it, no rule compares it",
     ),
     "resource.files.*.path": (
-        {"space added", "line end added"},
+        {"line end added"},
         "the path of another file, whose name is odd and shows",
     ),
     "resource.files.*.old_path": ({"absent"}, "a file that keeps its name has no old one"),

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from tipstaff.documents.codes import CODES
+from tipstaff.documents.redaction import redact_text
 from tipstaff.documents.text import visible
 from tipstaff.documents.verdict import Reason, Verdict
 
@@ -35,7 +36,7 @@ def print_json(value: Any) -> None:
 
 def say(line: str) -> None:
     """Talk to a person, on stderr."""
-    click.echo(visible(line), err=True)
+    click.echo(visible(redact_text(line)), err=True)
 
 
 def exit_code(verdict: Verdict) -> int:

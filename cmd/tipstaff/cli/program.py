@@ -116,10 +116,10 @@ def run(argv: list[str]) -> int:
 
 
 def _report(error: Error, argv: list[str]) -> int:
-    from tipstaff.documents.text import visible
+    from tipstaff.cli.output import say
 
-    click.echo(f"error: {visible(str(error))} [{error.code}]", err=True)
-    click.echo(f"fix: {visible(error.fix)}", err=True)
+    say(f"error: {error} [{error.code}]")
+    say(f"fix: {error.fix}")
     return _tell(error.diagnostics(), error.exit_code, argv)
 
 
@@ -127,7 +127,9 @@ def _defect(error: Exception, argv: list[str]) -> int:
     """An error that nothing foresaw: exit 3, so that no script takes it for an answer of policy."""
     import traceback
 
-    traceback.print_exception(error)
+    from tipstaff.documents.redaction import redact_text
+
+    click.echo(redact_text("".join(traceback.format_exception(error))), err=True, nl=False)
     message = f"a defect in tipstaff: {type(error).__name__}"
     click.echo(f"error: {message} [internal]", err=True)
     fix = "report it with the lines above; `tipstaff audit list` shows what was done"
@@ -152,6 +154,7 @@ def _usage(error: click.ClickException) -> dict[str, str | None]:
 def _tell(diagnostics: dict[str, str | None], code: int, argv: list[str]) -> int:
     if "--json" in argv:
         from tipstaff.cli.output import print_json
+        from tipstaff.documents.redaction import redact
 
-        print_json({"error": diagnostics})
+        print_json({"error": redact(diagnostics)})
     return code

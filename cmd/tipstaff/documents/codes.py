@@ -77,6 +77,7 @@ ERRORS: Mapping[str, str] = MappingProxyType(
         "approval.token": "the second confirmation lacks the first one's token, or came too late",
         "approval.undecided": "the request is not approved, so it cannot be used",
         "approval.unknown": "no request has this key",
+        "batch.empty": "a batch holds no document",
         "bundle.signature": "a bundle is not what its key signed",
         "bundle.unbuilt": "the bundle of a checkout cannot be built",
         "bundle.unreadable": "the overlay's bundle cannot be read",

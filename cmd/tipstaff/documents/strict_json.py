@@ -1,7 +1,8 @@
 """Reading and writing JSON so that every reader sees one value.
 
-Reading refuses duplicate keys, NaN and infinities, integers beyond 2**53, lone surrogates, documents deeper than
-64 levels or larger than 1 MiB, and anything after the document. Writing is RFC 8785 (JCS).
+Reading refuses duplicate keys, keys that are not in normal form C, NaN and infinities, integers beyond 2**53 - 1, lone
+surrogates, documents deeper than 64 levels or larger than 1 MiB, and anything after the document. Writing is RFC 8785
+(JCS).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import partial
 from math import isinf
 from pathlib import Path
 from typing import Any, NoReturn
+from unicodedata import is_normalized
 
 import rfc8785
 from pydantic_core import from_json
@@ -21,7 +23,7 @@ from tipstaff.errors import ContractError
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
-_MAX_INTEGER = 2**53
+_MAX_INTEGER = 2**53 - 1
 _sorted_compact = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 ).encode
@@ -82,7 +84,7 @@ def canonical(value: Any) -> bytes:
         return bytes(rfc8785.dumps(value))
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
         raise ContractError(
-            "json.not_canonical", str(error), fix="use JSON values with integers up to 2^53"
+            "json.not_canonical", str(error), fix="use JSON values with integers below 2^53"
         ) from error
 
 
@@ -111,6 +113,9 @@ def _pairs(file: str | None, items: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [key for key, _ in items]
         twice = next(name for name in names if names.count(name) > 1)
         _refuse("json.duplicate_key", "the key appears twice", file, field=twice)
+    for name in result:
+        if not (name.isascii() or is_normalized("NFC", name)):
+            _refuse("json.encoding", "a key is not in Unicode's normal form C", file, field=name)
     return result
 
 
@@ -120,7 +125,7 @@ def _constant(file: str | None, name: str) -> NoReturn:
 
 def _integer(file: str | None, digits: str) -> int:
     if len(digits) > 17 or abs(int(digits)) > _MAX_INTEGER:
-        _refuse("json.number", f"{digits[:20]} is beyond ±2^53", file)
+        _refuse("json.number", f"{digits[:20]} is beyond ±(2^53 - 1)", file)
     return int(digits)
 
 

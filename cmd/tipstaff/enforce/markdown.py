@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from tipstaff.documents.redaction import redact_text
 from tipstaff.documents.text import visible
 
 SHOWN = 200
@@ -21,7 +22,7 @@ def code(text: str, *, limit: int = SHOWN) -> str:
     """
     if not text:
         return "`(empty)`"
-    shown = _BREAKING.sub(_escape, visible(text, limit=limit))
+    shown = _BREAKING.sub(_escape, visible(redact_text(text), limit=limit))
     # Escapes make text longer: the second cut bounds what is written, not what was read.
     most = limit + 40
     return f"`{shown if len(shown) <= most else shown[:most] + '…'}`"

@@ -17,7 +17,7 @@ from tipstaff.engine import answer, record
 from tipstaff.engine.many import Results, ask, ask_in_turns
 from tipstaff.engine.policy import DEADLINE_S, Policy
 from tipstaff.engine.question import Question, as_given, complete
-from tipstaff.errors import ActionDenied, DecisionError, EvidenceError
+from tipstaff.errors import ActionDenied, ContractError, DecisionError, EvidenceError
 from tipstaff.ledger.pause import PauseSwitch
 from tipstaff.ledger.trail import NewRecord, Trail
 from tipstaff.pdp.client import VERDICT
@@ -93,7 +93,13 @@ class Engine:
         return self._record([(self.judge(question), question)], preceded_by)[0]
 
     def decide_many(self, documents: Sequence[Mapping[str, Any] | InputDocument]) -> list[Verdict]:
-        """Judge many documents in as few round trips as may be; records them as groups, in order."""
+        """Judge many documents in as few round trips as may be; records them as groups, in order.
+
+        Raises ``ContractError`` where there is none (``batch.empty``), since all of nothing is allowed, and where one
+        has not the shape of its kind; nothing is asked or written then.
+        """
+        if not documents:
+            raise ContractError("batch.empty", "there is no document to judge", fix="give one")
         given = [_parsed(document) for document in documents]
         batches = (
             [self._complete(item, None) for item in given[start : start + _BATCH]]

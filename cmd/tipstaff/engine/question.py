@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tipstaff.documents.base import Json
 from tipstaff.documents.input import InputDocument
+from tipstaff.documents.redaction import redact
 from tipstaff.documents.strict_json import canonical
 
 _JUDGED = b"tipstaff/judged/1\0"
@@ -38,7 +39,7 @@ class Question:
 
 def complete(document: InputDocument, context: Json) -> Question:
     """Add the engine's context to a caller's document, whatever context that one brought along."""
-    plain = document.model_dump(by_alias=True, exclude={"context"})
+    plain = _without_secrets(document.model_dump(by_alias=True, exclude={"context"}))
     parts = {key: canonical(value) for key, value in plain.items()}
     judged = hashlib.sha256(_JUDGED + _join(parts | _binding(context))).hexdigest()
     context = {**context, "judged_sha256": judged}
@@ -49,11 +50,21 @@ def complete(document: InputDocument, context: Json) -> Question:
 
 def as_given(document: InputDocument) -> Question:
     """The document with the context it brings, for a replay."""
-    plain = document.model_dump(by_alias=True)
+    plain = _without_secrets(document.model_dump(by_alias=True))
     body = canonical(plain)
     context = plain["context"] or {}
     judged = context.get("judged_sha256") or ""
     return Question({**plain, "context": context}, body, hashlib.sha256(body).hexdigest(), judged)
+
+
+def _without_secrets(plain: Json) -> Json:
+    """The document without secrets in what is free in it; the facts that rules compare stay as they are."""
+    free = (
+        ("evidence",)
+        if plain["kind"] in ("change", "control")
+        else ("action", "resource", "evidence")
+    )
+    return {**plain, **{name: redact(plain[name]) for name in free}}
 
 
 def _binding(context: Json) -> dict[str, bytes]:

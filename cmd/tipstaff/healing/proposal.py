@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tipstaff.documents.base import Json, parse
 from tipstaff.documents.config import SandboxSettings
 from tipstaff.documents.input import ChangeInput
+from tipstaff.documents.redaction import redact
 from tipstaff.documents.sandbox import SandboxProfile
 from tipstaff.documents.verdict import Verdict
 from tipstaff.enforce.enforcer import Effects, Enforcer, Proposed
@@ -142,7 +143,7 @@ def _document(request: Request, patch: Patch, run: GoldenRun) -> ChangeInput:
             "files": [file.model_dump() for file in patch.files],
         },
         "evidence": {
-            "tests": run.tests.model_dump() if run.tests else None,
+            "tests": redact(run.tests.model_dump()) if run.tests else None,
             "sandbox": run.sandbox.model_dump() if run.sandbox else None,
             "drift": None,
         },

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from tipstaff.documents.input import Actor
+from tipstaff.documents.redaction import redact_text
 from tipstaff.documents.strict_json import canonical
 from tipstaff.project import timestamp
 
@@ -20,7 +21,7 @@ def decision(status: str, actor: Actor, instant: datetime, note: str | None) -> 
         "status": status,
         "decided_by": person(actor),
         "decided_at": timestamp(instant),
-        "note": note,
+        "note": note and redact_text(note),
         **NO_TOKEN,
     }
 

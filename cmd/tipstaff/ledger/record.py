@@ -1,7 +1,8 @@
 """One line of the trail: how a record becomes bytes, and how bytes are read back.
 
-A line is the record's RFC 8785 bytes and a newline. The keys stand in a fixed order, so the bytes that ``hash`` covers
-are the line's own without the ``hash`` member, and a reader need not parse ``detail`` to prove them.
+Secrets are taken out before anything is digested. A line is the record's RFC 8785 bytes and a newline. The keys stand
+in a fixed order, so the bytes that ``hash`` covers are the line's own without the ``hash`` member, and a reader need
+not parse ``detail`` to prove them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pydantic_core import from_json
 from tipstaff.documents.audit import AuditRecord, Entry, Explanation
 from tipstaff.documents.base import Effect, Json, parse
 from tipstaff.documents.input import Actor
+from tipstaff.documents.redaction import is_suspicious, redact, redact_text
 from tipstaff.documents.strict_json import canonical
 from tipstaff.errors import ContractError
 
@@ -80,6 +82,9 @@ def seal(new: NewRecord, *, seq: int, prev: str, at: str) -> tuple[AuditRecord, 
         "prev": prev,
     }
     body = canonical(fields)
+    if is_suspicious(body.decode()):
+        fields |= {"target": redact_text(new.target), "detail": redact(new.detail)}
+        body = canonical(fields)
     digest = sha256(body).hexdigest()
     record = parse(AuditRecord, {**fields, "hash": digest})
     # After ``detail`` come only flat members, and quotes inside a string are escaped: the last one is the record's own.

@@ -53,7 +53,8 @@ _of_team contains concat("", [folded(concat("/", names)), suffix]) if {
 # METADATA
 # title: Path is not plain
 # description: |
-#   The path is empty or absolute, climbs, or has characters that are not seen or that reorder what is seen.
+#   The path is empty or absolute, climbs, has characters that are not seen or that reorder what is seen, or is spelt so
+#   that some system reads another path: backslashes, encoded dots and slashes, a name that ends with a dot or a space.
 # custom:
 #   code: path.unclear
 #   message: a path can be read as another one than it shows
@@ -66,7 +67,9 @@ deny contains reasons.of(rego.metadata.chain()) if {
 
 _is_plain(path) if {
 	regex.match(data.tipstaff.paths.plain, path)
+	not regex.match(data.tipstaff.paths.encoded, path)
 	every name in split(path, "/") {
-		not name in {"", ".", ".."}
+		trim_right(name, ". ") == name
+		name != ""
 	}
 }
