@@ -119,7 +119,6 @@ PROMISES = {
 }
 
 PENDING = {
-    "D4",
     "B1",
     "B2",
     "B3",
@@ -146,6 +145,5 @@ PENDING = {
     "row 52",
     "BR-14",
     "BR-32",
-    "ahead 10",
     "ahead 19",
 }

@@ -63,6 +63,7 @@ ROWS = {
     "EX-02": "a decision that cannot be kept does not advance",
     "EX-03": "a verdict without rules and reasons is no verdict",
     "EX-05": "text from outside is escaped, capped and labelled",
+    "CI-02": "deleting a test of the policy turns its gate red, and the lines are named",
     "CI-03": "the command line gives the verdict that plain OPA gives",
     "CI-06": "an edit of the policy shows what it does to verdicts, and loosening needs a word",
     "CI-04": "workflow inputs go by the environment, permissions are minimal, actions are pinned",

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
 
 import click
 
@@ -11,51 +15,101 @@ from tipstaff import declared
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.cli.policy.folder import folder_argument, overlay, root
 from tipstaff.documents.base import Json
+from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError
-from tipstaff.pdp.opa import ensure
+from tipstaff.pdp.opa import Opa, ensure
+
+_ALL = 100.0
+_PATIENCE_S = 600.0
 
 
 @click.command()
 @folder_argument
+@click.option(
+    "--coverage",
+    "wanted",
+    type=click.FloatRange(0, _ALL),
+    help="Percent of the rules' lines that tests must reach; below it the lines are named.",
+)
+@click.option(
+    "--junit",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write the results to, as JUnit XML.",
+)
 @json_option
-def test(folder: Path | None, as_json: bool) -> int:
+def test(folder: Path | None, wanted: float | None, junit: Path | None, as_json: bool) -> int:
     """Run `opa test` on the folder; an overlay's tests see Tipstaff's own packages.
 
-    Exits 0 when all tests pass, 1 when one fails, 2 when the Rego does not compile or there is no test.
+    Exits 0 when all tests pass, 1 when one fails or too little is covered, 2 when the Rego does not compile or there
+    is no test.
     """
     folder = folder or overlay()
-    name, opa = root(folder), ensure(say)
-    arguments = ["test", str(folder), "--format", "json", "--schema", _schemas()]
+    answer, covered = _run(ensure(say), folder, with_coverage=wanted is not None)
+    results = _results(answer.stdout, answer.stderr, folder)
+    rows = [_row(result) for result in results]
+    failed = sum(not row["passed"] for row in rows)
+    report: Json = {"passed": len(rows) - failed, "failed": failed, "tests": rows}
+    is_covered = True
+    if wanted is not None and not failed:
+        from tipstaff.authoring import coverage
+
+        found = coverage.of_rules(covered, folder)
+        report["coverage"] = {"percent": found.percent, "uncovered": list(found.uncovered)}
+        is_covered = found.percent >= wanted
+    if junit:
+        from tipstaff.authoring.junit import write
+
+        write(junit, results)
+    if as_json:
+        print_json(report)
+    else:
+        _show(report, wanted)
+    return 0 if not failed and is_covered else 1
+
+
+def _run(opa: Opa, folder: Path, *, with_coverage: bool) -> tuple[CompletedProcess[bytes], bytes]:
+    """The results and, from a second run beside the first, what is covered: OPA reports one or the other."""
+    arguments = ["test", str(folder), "--format=json", "--timeout=60s", "--schema", _schemas()]
+    name = root(folder)
     if name != "tipstaff":
         arguments += [str(declared.folder("policy")), "--run", rf"^data\.{name}\."]
-    answer = opa.run(arguments)
-    results = _results(answer.stdout, answer.stderr, folder)
-    failed = [result for result in results if result.get("fail") or result.get("error")]
-    rows = [
-        {
-            "package": result["package"],
-            "name": result["name"],
-            "passed": result not in failed,
-            "file": result["location"]["file"],
-            "line": result["location"]["row"],
-        }
-        for result in results
-    ]
-    if as_json:
-        print_json({"passed": len(rows) - len(failed), "failed": len(failed), "tests": rows})
-    for row in () if as_json else rows:
+    with ThreadPoolExecutor(2) as pool:
+        other = (
+            pool.submit(opa.run, [*arguments, "--coverage"], timeout_s=_PATIENCE_S)
+            if with_coverage
+            else None
+        )
+        answer = opa.run(arguments, timeout_s=_PATIENCE_S)
+        return answer, other.result().stdout if other else b""
+
+
+def _row(result: Json) -> dict[str, Any]:
+    return {
+        "package": result["package"],
+        "name": result["name"],
+        "passed": not (result.get("fail") or result.get("error")),
+        "file": result["location"]["file"],
+        "line": result["location"]["row"],
+    }
+
+
+def _show(report: Json, wanted: float | None) -> None:
+    for row in report["tests"]:
         if not row["passed"]:
-            click.echo(f"{row['file']}:{row['line']}: {row['package']}.{row['name']} failed")
-    if not as_json:
-        click.echo(f"{len(rows) - len(failed)} passed, {len(failed)} failed")
-    return 1 if failed else 0
+            place = f"{row['file']}:{row['line']}"
+            click.echo(visible(f"{place}: {row['package']}.{row['name']} failed"))
+    if found := report.get("coverage"):
+        for place in found["uncovered"]:
+            click.echo(visible(f"{place['file']}:{place['lines']}: no test reaches it"))
+        click.echo(f"{found['percent']:g} % covered, wanted {wanted:g} %")
+    click.echo(f"{report['passed']} passed, {report['failed']} failed")
 
 
 def _schemas() -> str:
     return str(declared.folder("contracts"))
 
 
-def _results(stdout: bytes, stderr: bytes, folder: Path) -> list[Json]:
+def _results(stdout: bytes, stderr: bytes, folder: Path) -> Sequence[Json]:
     try:
         results = json.loads(stdout or b"[]")
     except ValueError:

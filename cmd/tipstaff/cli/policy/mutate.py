@@ -1,0 +1,142 @@
+"""`tipstaff policy mutate`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tipstaff import declared
+from tipstaff.cli.output import json_option, print_json, say
+from tipstaff.cli.policy.folder import folder_argument, overlay, root
+from tipstaff.documents.text import visible
+from tipstaff.errors import ContractError
+from tipstaff.pdp.opa import ensure
+
+if TYPE_CHECKING:
+    from tipstaff.authoring.mutation import Outcome
+
+_ALL = 100.0
+
+
+@click.command()
+@folder_argument
+@click.option("--only", metavar="PACKAGE", help="One package and those below it, as org.size.")
+@click.option(
+    "--minimum",
+    type=click.FloatRange(0, _ALL),
+    help="Percent that must be killed; else as mutation.toml says, the folder's or Tipstaff's own.",
+)
+@click.option("--strict", is_flag=True, help="A survivor that nobody explains is a finding.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="How many mutants to try at a time; else one a processor.",
+)
+@json_option
+def mutate(
+    folder: Path | None,
+    only: str | None,
+    minimum: float | None,
+    strict: bool,
+    jobs: int | None,
+    as_json: bool,
+) -> int:
+    """Change the policy in many small ways, and list the changes that no test notices.
+
+    Operators are exchanged, literals changed, negations added and removed, members, expressions, rules and defaults
+    taken away, in Rego and in data.json. A change that does not compile is not counted.
+
+    A survivor that cannot be killed is explained in mutation.toml beside the policy, by its id.
+
+    Exits 1 when the score is below the minimum, or an explanation fits no survivor.
+    """
+    from tipstaff.authoring import explained, mutation, policy_tree
+
+    folder = folder or overlay()
+    is_ours, opa = root(folder) == "tipstaff", ensure(say)
+    ours = declared.folder("policy")
+    tree = policy_tree.load(opa, folder, None if is_ours else ours)
+    said = explained.read(folder)
+    given = mutation.all_mutants(opa, tree, only)
+    if not given:
+        raise ContractError(
+            "policy.invalid",
+            "there is nothing to change",
+            file=str(folder),
+            field=only,
+            fix="name a folder with rules, and with --only a package of it",
+        )
+    outcomes = mutation.run(opa, tree, given, jobs=jobs or os.cpu_count() or 1, tell=_tell)
+    wanted = next(
+        one for one in (minimum, said.minimum, explained.read(ours).minimum) if one is not None
+    )
+    report = _report(folder, outcomes, said.reasons, wanted, whole=only is None)
+    if as_json:
+        print_json(report)
+    else:
+        _show(report)
+    unexplained = any(one["explained"] is None for one in report["survivors"])
+    is_enough = report["score"] >= wanted and not report["unused"]
+    return 0 if is_enough and not (strict and unexplained) else 1
+
+
+def _report(
+    folder: Path,
+    outcomes: Sequence[Outcome],
+    reasons: dict[str, str],
+    minimum: float,
+    *,
+    whole: bool,
+) -> dict[str, Any]:
+    survivors = [one.mutant for one in outcomes if one.fate == "survived"]
+    counted = sum(one.fate != "uncompiled" for one in outcomes)
+    killed = counted - len(survivors)
+    tried = {one.mutant.id for one in outcomes}
+    used = {mutant.id for mutant in survivors}
+    return {
+        "mutants": counted,
+        "killed": killed,
+        "survived": len(survivors),
+        "score": round(100 * killed / counted, 2) if counted else 0.0,
+        "minimum": minimum,
+        "uncompiled": len(outcomes) - counted,
+        "unused": sorted(key for key in reasons if key not in used and (whole or key in tried)),
+        "survivors": [
+            {
+                "id": mutant.id,
+                "file": str(folder / mutant.file),
+                "line": mutant.line,
+                "column": mutant.column,
+                "operator": mutant.operator,
+                "where": mutant.where,
+                "before": mutant.before,
+                "after": mutant.after,
+                "explained": reasons.get(mutant.id),
+            }
+            for mutant in survivors
+        ],
+    }
+
+
+def _show(report: dict[str, Any]) -> None:
+    for one in report["survivors"]:
+        place = f"{one['file']}:{one['line']}:{one['column']}"
+        click.echo(f"{visible(place)}: {one['operator']} in {visible(one['where'])} [{one['id']}]")
+        click.echo(f"    {visible(one['before'])}")
+        click.echo(f"    became: {visible(one['after']) or '(nothing)'}")
+        if one["explained"]:
+            click.echo(f"    explained: {visible(one['explained'])}")
+    for key in report["unused"]:
+        click.echo(f"the explanation of {key} fits no survivor: remove it from mutation.toml")
+    click.echo(
+        f"{report['killed']} of {report['mutants']} mutants killed, {report['survived']} survived: "
+        f"{report['score']:g} %, wanted {report['minimum']:g} %"
+    )
+
+
+def _tell(done: int, of: int) -> None:
+    say(f"{done} of {of} mutants tried")
