@@ -10,16 +10,17 @@ from typing import Any
 
 import schemas
 
-REFERENCE = "contracts/README.md"
+# Not in contracts/: OPA reads every file that it finds there as a schema.
+REFERENCE = "policy/DOCUMENTS.md"
 _EXAMPLES = Path(__file__).parents[2] / "contracts" / "examples"
 _HEAD = """# Documents
 
-What crosses a border of Tipstaff, member by member. The schemas beside this file say the same to programs: the engine
-checks every input against its schema before OPA is asked, `opa check --schema contracts` finds a misspelt path in a
-rule, and editors complete from them. An unknown member is an error. Written by `make generate`.
+What crosses a border of Tipstaff, member by member. The schemas in [contracts/](../contracts) say the same to programs:
+the engine checks every input against its schema before OPA is asked, `opa check --schema contracts` finds a misspelt
+path in a rule, and editors complete from them. An unknown member is an error. Written by `make generate`.
 
 `*` marks a member that must be there. A safety fact that may be absent by its schema is still missed by the rules: what
-they answer then is in [policy/README.md](../policy/README.md). Codes of errors: [errors.md](errors.md).
+they answer then is in [README.md](README.md). Codes of errors: [errors.md](../contracts/errors.md).
 """
 
 
@@ -37,7 +38,8 @@ def _document(name: str, schema: dict[str, Any]) -> str:
     examples = sorted(file.name for file in _EXAMPLES.glob(f"{name}-*.input.json"))
     if examples:
         links = ", ".join(
-            f"[{file.removesuffix('.input.json')}](examples/{file})" for file in examples
+            f"[{file.removesuffix('.input.json')}](../contracts/examples/{file})"
+            for file in examples
         )
         lines += [f"Examples, each with its verdict beside it: {links}.", ""]
     lines += ["| Member | Type | What it is |", "|---|---|---|"]
