@@ -87,7 +87,7 @@ def test_wrong_token_is_the_servers_refusal(server: Server) -> None:
 def test_server_of_an_unknown_ca_is_not_believed(server: Server) -> None:
     with pytest.raises(DecisionError) as refused:
         _post(RemoteTransport(Remote(server.url, TOKEN)))
-    assert refused.value.code == "engine.unavailable"
+    assert refused.value.code == "engine.certificate"
     assert TOKEN not in str(refused.value.diagnostics())
 
 

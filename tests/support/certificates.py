@@ -1,4 +1,4 @@
-"""Certificates for tests of TLS: a CA and a server certificate for loopback."""
+"""Certificates for tests of TLS: a CA, a server's certificate for loopback, a client's."""
 
 from __future__ import annotations
 
@@ -11,27 +11,33 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+CLIENT = "tests-client"
 
-def write_certificates(folder: Path, *, host: str = "127.0.0.1") -> Path:
-    """Write ``ca.pem``, ``server.pem`` and ``server.key``; returns the folder."""
-    authority, key = (
-        ec.generate_private_key(ec.SECP256R1()),
-        ec.generate_private_key(ec.SECP256R1()),
-    )
+
+def write_certificates(
+    folder: Path, *, host: str = "127.0.0.1", valid: timedelta = timedelta(hours=1)
+) -> Path:
+    """Write ``ca.pem``, ``server`` and ``client`` (``.pem`` and ``.key``); returns the folder.
+
+    A negative ``valid`` makes a server's certificate that has expired.
+    """
+    authority = ec.generate_private_key(ec.SECP256R1())
     root = _name("tests")
-    ca = _certificate(root, root, authority, authority, x509.BasicConstraints(True, None), None)
-    server = _certificate(
-        _name(host), root, key, authority, x509.BasicConstraints(False, None), host
-    )
+    ca = _certificate((root, root), authority, authority, None)
     (folder / "ca.pem").write_bytes(ca.public_bytes(serialization.Encoding.PEM))
-    (folder / "server.pem").write_bytes(server.public_bytes(serialization.Encoding.PEM))
-    (folder / "server.key").write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
+    for name, subject, names in (("server", host, host), ("client", CLIENT, None)):
+        key = ec.generate_private_key(ec.SECP256R1())
+        made = _certificate(
+            (_name(subject), root), key, authority, names, valid if names else timedelta(hours=1)
         )
-    )
+        (folder / f"{name}.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+        (folder / f"{name}.key").write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
+            )
+        )
     return folder
 
 
@@ -39,19 +45,21 @@ def _name(text: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
 
-def _certificate(subject, issuer, key, signer, constraints, host):
-    now = datetime.now(UTC)
+def _certificate(names, key, signer, host, valid=timedelta(hours=1)):
+    """``names`` are subject and issuer; equal ones make an authority."""
+    subject, issuer = names
+    end = datetime.now(UTC) + valid
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(minutes=5))
-        .not_valid_after(now + timedelta(hours=1))
-        .add_extension(constraints, critical=True)
+        .not_valid_before(end - timedelta(hours=2))
+        .not_valid_after(end)
+        .add_extension(x509.BasicConstraints(subject == issuer, None), critical=True)
     )
     if host is not None:
-        names = x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))])
-        builder = builder.add_extension(names, critical=False)
+        listed = x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))])
+        builder = builder.add_extension(listed, critical=False)
     return builder.sign(signer, hashes.SHA256())

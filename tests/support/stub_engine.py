@@ -5,67 +5,27 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-import struct
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-Play = Callable[[socket.socket], None]
+from tipstaff.engine import faults
+from tipstaff.engine.faults import Play, answer, close, hang, raw, read_request, reset
+
+__all__ = ["Play", "answer", "close", "hang", "raw", "reset"]
 
 REVISIONS = {"tipstaff": "r1"}
 PROVENANCE = {"version": "1.22.3", "bundles": {"tipstaff": {"revision": "r1"}}}
 GOOD = json.dumps({"provenance": PROVENANCE, "result": {"effect": "allow"}}).encode()
 
 
-def answer(body: bytes, status: str = "200 OK", headers: str = "") -> Play:
-    """One answer with a Content-Length."""
-    head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{headers}\r\n".encode()
-    return lambda peer: peer.sendall(head + body)
-
-
-def raw(data: bytes) -> Play:
-    """These bytes."""
-    return lambda peer: peer.sendall(data)
-
-
 def half_then(end: Play) -> Play:
     """The head and half of a good answer, then something else."""
-
-    def play(peer: socket.socket) -> None:
-        peer.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {len(GOOD)}\r\n\r\n".encode())
-        peer.sendall(GOOD[: len(GOOD) // 2])
-        end(peer)
-
-    return play
+    return faults.half_then(GOOD, end)
 
 
-def close(peer: socket.socket) -> None:
-    """End the connection in order."""
-    peer.close()
-
-
-def reset(peer: socket.socket) -> None:
-    """End the connection with unread bytes, as a crash does."""
-    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    peer.close()
-
-
-def hang(peer: socket.socket) -> None:
-    """Say nothing more until the peer is gone."""
-    peer.settimeout(10)
-    with contextlib.suppress(OSError):
-        while peer.recv(65536):
-            continue
-
-
-def drip(peer: socket.socket) -> None:
-    """A good answer at one byte each 50 ms."""
-    data = f"HTTP/1.1 200 OK\r\nContent-Length: {len(GOOD)}\r\n\r\n".encode() + GOOD
-    for place in range(len(data)):
-        peer.sendall(data[place : place + 1])
-        time.sleep(0.05)
+drip = faults.drip(GOOD)
 
 
 class Stub:
@@ -109,24 +69,10 @@ class Stub:
 
     def _serve(self, peer: socket.socket) -> None:
         with contextlib.suppress(OSError), peer:
-            while request := _read(peer):
+            while request := read_request(peer):
                 self.requests.append(request)
                 part = self._parts.pop(0) if len(self._parts) > 1 else self._parts[0]
                 part(peer)
-
-
-def _read(peer: socket.socket) -> bytes:
-    data = b""
-    while b"\r\n\r\n" not in data:
-        more = peer.recv(65536)
-        if not more:
-            return b""
-        data += more
-    head, _, body = data.partition(b"\r\n\r\n")
-    length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-    while len(body) < length:
-        body += peer.recv(65536)
-    return head + b"\r\n\r\n" + body
 
 
 @contextmanager

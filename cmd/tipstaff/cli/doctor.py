@@ -33,14 +33,21 @@ class Part:
 
 
 @click.command()
+@click.option(
+    "--chaos",
+    is_flag=True,
+    help="Make the engine in use fail in every way, and show what it denies.",
+)
 @json_option
-def doctor(as_json: bool) -> int:
+def doctor(chaos: bool, as_json: bool) -> int:
     """Check every part and say how to repair it.
 
     The parts are git, configuration, OPA, bundles, sidecar, ledger, trail and isolation.
 
-    Exits 0 when all of them work and 1 when one does not; each comes with its fix.
+    Exits 0 when all of them work (with --chaos: when every fault denies in time) and 1 when one does not.
     """
+    if chaos:
+        return _chaos(as_json)
     parts = [_examine(name, look) for name, look in _PARTS.items()]
     if as_json:
         print_json({"parts": [asdict(part) for part in parts]})
@@ -53,6 +60,23 @@ def doctor(as_json: bool) -> int:
             if part.fix:
                 say(f"{part.part}: {part.fix}")
     return 0 if all(part.ok for part in parts) else 1
+
+
+def _chaos(as_json: bool) -> int:
+    from tipstaff.engine.chaos import reproduce
+
+    table = reproduce(Project.find(), say)
+    if as_json:
+        print_json({**asdict(table), "holds": table.holds})
+        return 0 if table.holds else 1
+    print_table(
+        ["FAULT", "EFFECT", "CODE", "MS", "IN TIME"],
+        [[row.fault, row.effect, " ".join(row.codes), row.ms, row.in_time] for row in table.rows],
+    )
+    failing = [row.fault for row in table.rows if not row.holds]
+    say(f"mode {table.mode}, deadline {table.deadline_s:g} s, {len(table.rows)} faults")
+    say(f"not denied in time: {', '.join(failing)}" if failing else "every one denied in time")
+    return 0 if table.holds else 1
 
 
 def _examine(name: str, look: Callable[[str], Part]) -> Part:
@@ -99,6 +123,10 @@ def _sidecar(name: str) -> Part:
     policy, remote = Policy(Project.find(), say), Remote.from_environment()
     if remote is not None:
         return _remote(name, policy, remote)
+    if policy.mode == "docker":
+        with policy.client() as client:
+            client.check()
+        return Part(name, True, "", "the container answers on the expected revisions")
     running = policy.sidecar()
     return Part(name, True, running.opa.version, f"ready, pid {running.pid}")
 
@@ -107,7 +135,7 @@ def _remote(name: str, policy: Policy, remote: Remote) -> Part:
     from tipstaff.pdp.admin import is_healthy
 
     if not is_healthy(remote):
-        fix = "start it, or correct TIPSTAFF_OPA_URL, TIPSTAFF_OPA_TOKEN and TIPSTAFF_OPA_CA"
+        fix = "start it, or correct TIPSTAFF_OPA_URL and the variables beside it"
         return Part(name, False, "", f"{remote.url} does not say that it is healthy", fix)
     with policy.client() as client:
         client.check()

@@ -41,7 +41,8 @@ def check(result: Any, question: Question, opa_version: str) -> Verdict:
 def refuse(error: DecisionError, question: Question, revision: str) -> Verdict:
     """The deny that stands for a decision that could not be made."""
     code = error.code if error.code in CODES else _stand_in(error.code)
-    return _verdict("deny", code, f"{CODES[code].message}: {error}", question, revision)
+    message = f"{CODES[code].message}: {error}"
+    return _verdict("deny", code, message, question, revision, solution=error.fix)
 
 
 def _stand_in(code: str) -> str:

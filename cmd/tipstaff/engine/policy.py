@@ -11,10 +11,12 @@ from tipstaff.errors import DecisionError
 from tipstaff.pdp.address import Remote
 from tipstaff.pdp.bundle import Bundle, overlay, overlay_file, shipped
 from tipstaff.pdp.client import Client
+from tipstaff.pdp.mode import Mode, in_use
 from tipstaff.pdp.opa import ensure
 from tipstaff.project import Project, prepare
 
 if TYPE_CHECKING:
+    from tipstaff.pdp.docker_sidecar import DockerSidecar
     from tipstaff.pdp.sidecar import Sidecar
 
 DEADLINE_S = 5.0
@@ -55,7 +57,7 @@ class Policy:
             return self._bundles
 
     def client(self) -> Client:
-        """The client, connected to the configured remote OPA, else to a sidecar."""
+        """The client, connected to the engine of the mode in use."""
         bundles = self.bundles()
         if self._client is None:
             self._client = self.connect(bundles)
@@ -76,8 +78,27 @@ class Policy:
 
         return join(prepare(self.project.state), ensure(self._say), bundles)
 
+    @property
+    def mode(self) -> Mode:
+        """Which engine answers now."""
+        return in_use(self.project.state)
+
+    def container(self) -> DockerSidecar:
+        """The sidecar in Docker that serves these bundles, started or joined; from now on it is what answers."""
+        from tipstaff.pdp.docker_sidecar import start
+
+        return start(prepare(self.project.state), ensure(self._say), self.bundles())
+
+    def remote(self) -> Remote | None:
+        """Where the engine in use is asked over a port; None for the embedded one."""
+        if self.mode != "docker":
+            return Remote.from_environment()
+        return self._container(self.bundles()).remote()
+
     def connect(self, bundles: tuple[Bundle, ...]) -> Client:
         """A connection of the caller's own to what serves these bundles."""
+        if self.mode == "docker":
+            return self._container(bundles).client(deadline_s=self._deadline_s)
         remote = Remote.from_environment()
         if remote is None:
             return self._joined(bundles).client(deadline_s=self._deadline_s)
@@ -88,6 +109,11 @@ class Policy:
             revisions={bundle.name: bundle.revision for bundle in bundles},
             deadline_s=self._deadline_s,
         )
+
+    def _container(self, bundles: tuple[Bundle, ...]) -> DockerSidecar:
+        from tipstaff.pdp.docker_sidecar import join
+
+        return join(self.project.state, ensure(self._say), bundles)
 
     def overlay_folder(self) -> Path:
         """Where the team keeps its own Rego."""

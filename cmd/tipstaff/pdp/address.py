@@ -19,24 +19,37 @@ _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 class Remote:
     """A remote OPA: its URL, a bearer token, the PEM file of the authority for its certificate.
 
-    Making one raises ``ContractError`` (``opa.url``, ``opa.token``) where the URL or the token could mislead.
+    ``certificate`` and ``key`` are the PEM files by which we name ourselves to it. Making one raises ``ContractError``
+    (``opa.url``, ``opa.token``, ``opa.certificate``) where one of them could mislead.
     """
 
     url: str
     token: str | None = None
     ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
 
     def __post_init__(self) -> None:
         _check(self.url, self.token)
+        if (self.certificate is None) != (self.key is None):
+            absent = "TIPSTAFF_OPA_CLIENT_KEY" if self.certificate else "TIPSTAFF_OPA_CLIENT_CERT"
+            raise ContractError(
+                "opa.certificate",
+                "a client certificate and its private key belong together; one of them is not named",
+                field=absent,
+                fix=f"set {absent}, or unset the other one",
+            )
 
     @classmethod
     def from_environment(cls) -> Remote | None:
-        """The one that the variables ``TIPSTAFF_OPA_URL``, ``…_TOKEN`` and ``…_CA`` name; None without a URL."""
+        """The one that ``TIPSTAFF_OPA_URL`` and the variables beside it name; None without a URL."""
         url = os.environ.get("TIPSTAFF_OPA_URL")
         if not url:
             return None
-        ca = os.environ.get("TIPSTAFF_OPA_CA")
-        return cls(url, os.environ.get("TIPSTAFF_OPA_TOKEN"), Path(ca) if ca else None)
+        names = ("TIPSTAFF_OPA_CA", "TIPSTAFF_OPA_CLIENT_CERT", "TIPSTAFF_OPA_CLIENT_KEY")
+        files = (os.environ.get(name) for name in names)
+        paths = (Path(file) if file else None for file in files)
+        return cls(url, os.environ.get("TIPSTAFF_OPA_TOKEN") or None, *paths)
 
     @property
     def parts(self) -> SplitResult:

@@ -46,6 +46,7 @@ def _client(remote: Remote) -> Any:
         host=f"[{remote.host}]" if ":" in remote.host else remote.host,
         port=remote.port,
         ssl=(str(remote.ca) if remote.ca else True) if remote.is_encrypted else False,
+        cert=(str(remote.certificate), str(remote.key)) if remote.certificate else None,
         token=remote.token,
         retries=0,
         timeout=_TIMEOUT_S,

@@ -45,6 +45,11 @@ class Client:
         self._revisions = dict(revisions)
         self._deadline_s = deadline_s
 
+    @property
+    def transport(self) -> Transport:
+        """What questions go over."""
+        return self._transport
+
     def ask(self, entrypoint: str, body: bytes) -> Answer:
         """Post the body (``{"input": …}``, already serialised) to an entrypoint such as ``VERDICT``.
 

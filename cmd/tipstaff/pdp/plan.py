@@ -32,7 +32,13 @@ class Plan:
 
 
 def draw(opa: Opa, bundles: Sequence[Bundle]) -> Plan:
-    """Read the bundles once and plan the sidecar that runs them; nothing is verified yet."""
+    """Read the bundles once and plan the sidecar on a socket that runs them; nothing is verified yet."""
+    at = [f"--addr=unix://{SOCKET}", "--unix-socket-perm=600"]
+    return plan(opa, bundles, str(opa.path.absolute()), at)
+
+
+def plan(opa: Opa, bundles: Sequence[Bundle], program: str, more: Sequence[str]) -> Plan:
+    """The same for a program by the name that it has where it runs, with the arguments that say where it listens."""
     names = [bundle.name for bundle in bundles]
     if len(set(names)) != len(names) or not all(_NAME.fullmatch(name) for name in names):
         raise ContractError(
@@ -42,9 +48,8 @@ def draw(opa: Opa, bundles: Sequence[Bundle]) -> Plan:
         )
     contents = tuple(content(bundle) for bundle in bundles)
     config = _config(bundles)
-    argv = [str(opa.path.absolute()), "run", "--server", f"--addr=unix://{SOCKET}"]
-    argv += ["--unix-socket-perm=600", "--authorization=basic", "--config-file=config.json"]
-    argv += ["--log-level=error", "--skip-version-check", "--shutdown-grace-period=1"]
+    argv = [program, "run", "--server", "--authorization=basic", "--config-file=config.json"]
+    argv += ["--log-level=error", "--skip-version-check", "--shutdown-grace-period=1", *more]
     digests = [hashlib.sha256(data).hexdigest() for data in contents]
     whole = json.dumps([argv, opa.version, config, digests], sort_keys=True)
     identity = hashlib.sha256(whole.encode()).hexdigest()[:16]

@@ -72,9 +72,13 @@ class StreamTransport(ABC):
             try:
                 return self._exchange(request, deadline)
             except _Stale as error:
-                raise _gone(self._where, "the connection closed without an answer") from error
+                raise self.lost(error.__cause__) from error
         finally:
             self._lock.release()
+
+    def lost(self, cause: BaseException | None) -> DecisionError:
+        """The error for a connection that closed, for this cause, without a byte of an answer."""
+        return _gone(self._where, "the connection closed without an answer")
 
     def close(self) -> None:
         """Close the connection; the next exchange opens another."""
@@ -112,7 +116,7 @@ class StreamTransport(ABC):
             if is_kept:
                 _check_quiet(connection, self.nothing_yet)
             connection.settimeout(remaining(deadline))
-            connection.sendall(request)
+            _send(connection, request)
             status, body, is_reusable = reader.answer()
         except TimeoutError:
             _late()
@@ -188,6 +192,15 @@ def _check_peer(connection: Connection, path: Path) -> None:
     _, uid, _ = struct.unpack("3i", credentials)
     if uid != os.geteuid():
         raise _gone(str(path), f"uid {uid} answers on the socket, not us")
+
+
+def _send(connection: Connection, request: bytes) -> None:
+    """Send it all; a peer that hung up may have said why, and then that is the error."""
+    try:
+        connection.sendall(request)
+    except ConnectionError:
+        connection.recv(1)
+        raise
 
 
 def _check_quiet(connection: Connection, nothing_yet: tuple[type[OSError], ...]) -> None:

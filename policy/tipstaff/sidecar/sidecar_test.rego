@@ -100,3 +100,38 @@ test_request_without_facts_is_refused if {
 		not sidecar.allow with input as object.remove(_verdict, [key])
 	}
 }
+
+_access := {"identity_sha256": crypto.sha256("the token")}
+
+test_configured_identity_is_let_in if {
+	sidecar.allow with input as _with({"identity": "the token"}) with data["tipstaff-access"] as _access
+	sidecar.allow with input as {"method": "GET", "path": ["health"], "params": {}, "identity": "the token"}
+		with data["tipstaff-access"] as _access
+}
+
+# METADATA
+# custom:
+#   req: [E-09]
+test_any_other_identity_is_refused_where_one_is_configured if {
+	every identity in ["", "The token", "the token ", "other", crypto.sha256("the token"), null, true, ["the token"]] {
+		not sidecar.allow with input as _with({"identity": identity}) with data["tipstaff-access"] as _access
+	}
+	not sidecar.allow with input as _verdict with data["tipstaff-access"] as _access
+	not sidecar.allow with input as {"method": "GET", "path": ["health"]} with data["tipstaff-access"] as _access
+}
+
+test_access_list_that_names_nobody_lets_nobody_in if {
+	every access in [{}, null, false, [], "", {"identity_sha256": null}, {"identity_sha256": ""}] {
+		not sidecar.allow with input as _with({"identity": "the token"}) with data["tipstaff-access"] as access
+		not sidecar.allow with input as _verdict with data["tipstaff-access"] as access
+	}
+}
+
+test_identity_opens_no_other_path if {
+	every path in [["v1", "policies", "x"], ["v1", "data", "tipstaff-access"], ["v1", "data"]] {
+		every method in ["GET", "PUT", "POST"] {
+			not sidecar.allow with input as _with({"identity": "the token", "path": path, "method": method})
+				with data["tipstaff-access"] as _access
+		}
+	}
+}
