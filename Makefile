@@ -82,9 +82,10 @@ generated: $(INSTALLED) ## Are schemas, reference and help blocks current?
 	@echo "== generated files"
 	@$(BIN)/python cmd/generate --check
 
-policy-check: setup policy-test ## Types and capabilities of the Rego, and its tests at full coverage
+policy-check: setup policy-test ## Types, capabilities and conventions of the Rego, and its tests at full coverage
 	@echo "== policy"
 	@$(OPA) check --strict --schema contracts --capabilities policy/capabilities.json policy
+	@$(BIN)/tipstaff policy check policy
 	@$(OFFLINE) $(BIN)/tipstaff policy test policy --coverage 100
 
 mutate: setup ## Change the policy in about 2,000 small ways, and list what its tests do not notice

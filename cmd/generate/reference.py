@@ -21,6 +21,7 @@ REFERENCE = "policy/README.md"
 # What a reason of each rule does to a verdict; where the rule's own name does not say it.
 EFFECTS = {
     "advice": "advice",
+    "findings": "finding",
     "grant": "allow",
     "hold": "require_approval",
     "shortfalls": "require_approval",

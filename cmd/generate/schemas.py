@@ -16,6 +16,7 @@ from tipstaff.documents.acknowledgement import Acknowledgements
 from tipstaff.documents.approval import ApprovalRequest, ChangeRecord
 from tipstaff.documents.audit import AuditRecord, Checkpoint, Explanation
 from tipstaff.documents.config import LocalConfig, TeamConfig
+from tipstaff.documents.finding import Finding, Waivers
 from tipstaff.documents.input import ChangeInput, ControlInput
 from tipstaff.documents.sandbox import SandboxProfile, SandboxResult
 from tipstaff.documents.verdict import Verdict
@@ -29,11 +30,13 @@ DOCUMENTS: dict[str, type[BaseModel]] = {
     "checkpoint": Checkpoint,
     "control": ControlInput,
     "explanation": Explanation,
+    "finding": Finding,
     "local_config": LocalConfig,
     "sandbox_profile": SandboxProfile,
     "sandbox_result": SandboxResult,
     "team_config": TeamConfig,
     "verdict": Verdict,
+    "waivers": Waivers,
 }
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NULL = {"type": "null"}

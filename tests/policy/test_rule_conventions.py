@@ -1,17 +1,16 @@
-"""The conventions that every rule of the policy keeps, held against OPA's own reading of it."""
+"""The conventions that our policy keeps: those of `tipstaff policy check`, and those that Python's registries hold."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.command_line import Result
 from support.rego import annotations, evaluate
 from tipstaff import declared
 from tipstaff.documents.codes import CODES
@@ -21,31 +20,16 @@ POLICY = declared.folder("policy")
 RULES = sorted(file for file in POLICY.rglob("*.rego") if not file.name.endswith("_test.rego"))
 TESTS = sorted(POLICY.rglob("*_test.rego"))
 CODE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\Z")
-REASONS = {"deny", "escalate", "require_approval", "grant", "advice", "shortfalls", "verdict"}
-# Packages that read the input without a schema, and why.
-WITHOUT_SCHEMA = {
-    "decision": "it reads what every kind has, and hands the rest on",
-    "guard": "it is there for documents that are not what a schema says",
-    "comparison": "its input is pairs of verdicts, not a document",
-    "sidecar": "its input is a request to OPA, not a document",
+REASONS = {
+    "deny",
+    "escalate",
+    "require_approval",
+    "grant",
+    "advice",
+    "findings",
+    "shortfalls",
+    "verdict",
 }
-
-
-@cache
-def parsed(opa: Opa, file: Path) -> dict[str, Any]:
-    """A module as OPA reads it."""
-    answer = opa.run(["parse", "--format", "json", str(file)])
-    assert answer.returncode == 0, answer.stderr.decode()
-    return dict(json.loads(answer.stdout))
-
-
-def nodes(value: Any) -> Iterator[dict[str, Any]]:
-    """Each object in a parsed module."""
-    if isinstance(value, dict):
-        yield value
-    for item in value.values() if isinstance(value, dict) else value:
-        if isinstance(item, dict | list):
-            yield from nodes(item)
 
 
 @pytest.fixture(scope="module")
@@ -64,39 +48,6 @@ def where(note: dict[str, Any]) -> str:
 def reasons(notes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The notes of the rules that give reasons."""
     return [note for note in notes if "code" in note["annotations"].get("custom", {})]
-
-
-def test_every_note_has_a_title(notes: list[dict[str, Any]]) -> None:
-    assert notes
-    assert [where(note) for note in notes if not note["annotations"].get("title")] == []
-
-
-def test_every_package_and_reason_has_a_description(notes: list[dict[str, Any]]) -> None:
-    packages = [note for note in notes if note["annotations"]["scope"] == "package"]
-    assert {note["path"][2] for note in packages} == {file.parent.name for file in RULES}
-    said = [*packages, *reasons(notes)]
-    assert [where(note) for note in said if not note["annotations"].get("description")] == []
-
-
-@pytest.mark.parametrize("file", RULES, ids=lambda file: file.stem)
-def test_every_public_rule_has_a_note(opa: Opa, notes: list[dict[str, Any]], file: Path) -> None:
-    noted = {".".join(note["path"][1:]) for note in notes}
-    package = ".".join(part["value"] for part in parsed(opa, file)["package"]["path"][1:])
-    names = {rule["head"]["ref"][0]["value"] for rule in parsed(opa, file)["rules"]}
-    assert {name for name in names if not name.startswith("_")} <= {
-        path.removeprefix(f"{package}.") for path in noted
-    }
-
-
-def test_every_reason_has_its_words_and_a_code_of_its_own(notes: list[dict[str, Any]]) -> None:
-    given = [note["annotations"]["custom"] for note in reasons(notes)]
-    for custom in given:
-        assert CODE.match(custom["code"]), custom
-        assert custom["message"]
-        assert custom["solution"]
-        assert custom.keys() <= {"code", "message", "solution", "controls", "order"}
-    codes = Counter([custom["code"] for custom in given] + list(CODES))
-    assert [code for code, times in codes.items() if times > 1] == []
 
 
 def test_answer_to_nothing_has_the_words_that_are_noted(
@@ -141,28 +92,6 @@ def test_only_the_two_questions_are_entry_points(notes: list[dict[str, Any]]) ->
     assert {path[2] for path in entries} == {"decision"}
 
 
-def test_every_package_that_reads_the_input_names_its_schema(
-    opa: Opa, notes: list[dict[str, Any]]
-) -> None:
-    readers = {
-        file.parent.name
-        for file in RULES
-        for node in nodes(parsed(opa, file))
-        if node.get("type") == "var" and node.get("value") == "input"
-    }
-    named = {note["path"][2] for note in notes if note["annotations"].get("schemas")}
-    assert readers - named == set(WITHOUT_SCHEMA)
-
-
-@pytest.mark.parametrize("file", [*RULES, *TESTS], ids=lambda file: file.stem)
-def test_folder_is_the_path_of_the_package(opa: Opa, file: Path) -> None:
-    package = [part["value"] for part in parsed(opa, file)["package"]["path"][1:]]
-    folders = list(file.relative_to(POLICY).parent.parts)
-    if file.name.endswith("_test.rego") and folders != ["tipstaff", "testing"]:
-        folders[-1] += "_test"
-    assert package == folders
-
-
 def test_every_package_has_its_tests_beside_it() -> None:
     tested = {file.parent for file in TESTS}
     for folder in {file.parent for file in RULES}:
@@ -175,42 +104,9 @@ def test_bundle_has_one_root_and_no_tests_of_its_own() -> None:
     assert json.loads((POLICY / ".manifest").read_text()) == {"roots": ["tipstaff"]}
 
 
-def test_rules_and_tests_are_short() -> None:
-    long = {file: len(file.read_text().splitlines()) for file in RULES}
-    assert {file: lines for file, lines in long.items() if lines > 150} == {}
-    long = {file: len(file.read_text().splitlines()) for file in TESTS}
-    assert {file: lines for file, lines in long.items() if lines > 300} == {}
-
-
-@pytest.mark.parametrize("file", TESTS, ids=lambda file: file.stem)
-def test_names_of_tests_are_sentences(opa: Opa, file: Path) -> None:
-    rules = {rule["head"]["ref"][0]["value"] for rule in parsed(opa, file).get("rules", [])}
-    for name in rules:
-        if name.startswith("test_"):
-            assert name.count("_") >= 3, name
-
-
-@pytest.mark.parametrize("file", RULES, ids=lambda file: file.stem)
-def test_nothing_undefined_is_negated_in_a_call(opa: Opa, file: Path) -> None:
-    """OPA takes the operands of a negated call out of it, so an undefined one undoes the rule instead of the call.
-
-    ``not f(input.x)`` says nothing where ``input.x`` is absent. Equality is not a call in this sense, and
-    ``object.get`` with a default is always defined.
-    """
-    for node in nodes(parsed(opa, file)):
-        if not node.get("negated") or not isinstance(node["terms"], list):
-            continue
-        operator = ".".join(str(part["value"]) for part in node["terms"][0]["value"])
-        if operator == "equal":
-            continue
-        for operand in node["terms"][1:]:
-            assert _is_defined(operand), f"{file.name}: not {operator}(…)"
-
-
-def _is_defined(term: dict[str, Any]) -> bool:
-    if term["type"] == "ref":
-        return bool(term["value"][0]["value"] == "data")
-    if term["type"] == "call":
-        called = ".".join(str(part["value"]) for part in term["value"][0]["value"])
-        return called in {"object.get", "concat"}
-    return True
+def test_policy_keeps_the_conventions_that_it_asks_of_others(
+    run_cli: Callable[..., Result],
+) -> None:
+    done = run_cli("policy", "check", POLICY, "--json")
+    assert (done.json["findings"], done.json["waived"], done.code) == ([], [], 0)
+    assert done.json["checked"]["rules"] > 300

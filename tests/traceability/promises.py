@@ -131,7 +131,6 @@ PENDING = {
     "L9",
     "row 33",
     "row 34",
-    "row 35",
     "row 42",
     "row 43",
     "row 44",

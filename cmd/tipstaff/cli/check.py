@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import click
 
-from tipstaff.cli.output import json_option, print_json, print_reasons, say
+from tipstaff.authoring.judging import judge
+from tipstaff.cli.findings import check_options, demand_one_form, show
+from tipstaff.cli.output import say
 from tipstaff.cli.tiers import ask_about_classes
 from tipstaff.documents.verdict import Reason
 from tipstaff.engine import Engine
 from tipstaff.pdp.bundle import overlay_is_current
+from tipstaff.pdp.opa import ensure
 
 
 @click.command()
-@json_option
-def check(as_json: bool) -> int:
+@check_options
+def check(now: datetime | None, as_json: bool, as_sarif: bool) -> int:
     """Lint the configuration.
 
-    That is tipstaff.yaml, tipstaff.local.yaml and the overlay.
+    That is tipstaff.yaml, tipstaff.local.yaml and the overlay. Findings that waivers.yaml sets aside stay visible.
 
     Exits 0 when nothing is wrong, 1 with findings, 2 when a file cannot be read as what it is.
     """
+    demand_one_form(as_json, as_sarif)
     with Engine.open(say=say) as engine:
         found = {
             (advice.code, advice.message): advice
@@ -27,13 +33,9 @@ def check(as_json: bool) -> int:
             for advice in verdict.advice
         }
         findings = [*found.values(), *overlay_findings(engine)]
-    if as_json:
-        print_json({"findings": [finding.model_dump() for finding in findings]})
-    elif findings:
-        print_reasons(findings)
-    else:
-        click.echo("configuration is in order")
-    return 1 if findings else 0
+        reasons = [reason.model_dump() for reason in findings]
+        report = judge(ensure(say), "configuration", reasons, engine.project.root, now=now)
+    return show(report, as_json=as_json, as_sarif=as_sarif, clean="configuration is in order")
 
 
 def overlay_findings(engine: Engine) -> list[Reason]:

@@ -153,6 +153,7 @@ ERRORS: Mapping[str, str] = MappingProxyType(
         "opa.url": "the address of a remote OPA is not acceptable",
         "overlay.not_signed": "the overlay's Rego differs from its signed bundle",
         "pause.unknown": "the pause state cannot be read or written",
+        "policy.empty": "a policy folder has no rule to check",
         "policy.explanation": "the file that explains surviving mutants is not what it must be",
         "policy.invalid": "a policy folder does not compile, or holds what no bundle may",
         "policy.manifest": "a policy folder's manifest does not name exactly one root",

@@ -34,7 +34,12 @@ class Opa:
     version: str
 
     def run(
-        self, args: Sequence[str], *, cwd: Path | None = None, timeout_s: float = 60.0
+        self,
+        args: Sequence[str],
+        *,
+        cwd: Path | None = None,
+        timeout_s: float = 60.0,
+        stdin: bytes = b"",
     ) -> subprocess.CompletedProcess[bytes]:
         """Run one command to its end in an empty environment; the exit code is the caller's to judge.
 
@@ -45,7 +50,7 @@ class Opa:
                 [str(self.path), *args],
                 cwd=cwd,
                 env={},
-                stdin=subprocess.DEVNULL,
+                input=stdin,
                 capture_output=True,
                 timeout=timeout_s,
                 check=False,

@@ -55,12 +55,17 @@ verdict := {
 
 # METADATA
 # title: Verdicts on many documents
-# description: One verdict for each document of the input's list, in its order.
+# description: One verdict for each document of the input's list, in its order; none for what is no list.
+# scope: document
 # entrypoint: true
+default verdicts := []
+
 verdicts := [answer |
 	some document in input.documents
 	answer := verdict with input as document
-]
+] if {
+	is_array(input.documents)
+}
 
 default _bundle := {"revision": "", "data_digest": ""}
 

@@ -91,6 +91,8 @@ test_many_documents_are_answered_in_order if {
 	[verdict.effect | some verdict in verdicts] == ["allow", "allow", "deny", "deny", "allow"]
 	[verdict.kind | some verdict in verdicts] == ["change", "control", "none", "none", "change"]
 	decision.verdicts == [] with input as {"documents": []}
+	decision.verdicts == [] with input as {"documents": {"a": {}}}
+	decision.verdicts == [] with input as {}
 }
 
 test_nothing_granted_is_refused if {

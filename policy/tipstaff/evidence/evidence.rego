@@ -31,9 +31,15 @@ low_risk if count(shortfalls) == 0
 #   solution: give --tests a command that runs at least one test and writes JUnit XML to $TIPSTAFF_JUNIT
 shortfalls contains reasons.of(rego.metadata.chain()) if not _some_test_counts
 
-_some_test_counts if _tests.passed > 0
+_some_test_counts if {
+	is_number(_tests.passed)
+	_tests.passed > 0
+}
 
-_some_test_counts if _tests.failed > 0
+_some_test_counts if {
+	is_number(_tests.failed)
+	_tests.failed > 0
+}
 
 # METADATA
 # title: Failed tests
@@ -42,7 +48,10 @@ _some_test_counts if _tests.failed > 0
 #   code: tests.failed
 #   message: a golden test fails on this change
 #   solution: correct the change until all golden tests pass
-shortfalls contains reasons.of(rego.metadata.chain()) if _tests.failed > 0
+shortfalls contains reasons.of(rego.metadata.chain()) if {
+	_tests.failed != 0
+	_tests.failed != null
+}
 
 # METADATA
 # title: Tests of another diff

@@ -223,3 +223,16 @@ test_agent_chooses_no_tests if {
 	named := {"schema_version": 1, "tests": {"command": "make"}}
 	_lacks({"/context/actor/type": "agent", "/context/config/team": named, "/evidence/tests/command": "make"}) == set()
 }
+
+# METADATA
+# custom:
+#   req: [E-11]
+test_count_that_is_no_number_counts_nothing if {
+	every passed in ["12", [1], {"a": 1}] {
+		_lacks({"/evidence/tests/passed": passed}) == {"tests.none"}
+	}
+	every failed in ["1", false, -1] {
+		_lacks({"/evidence/tests/failed": failed}) == {"tests.failed"}
+		_lacks({"/evidence/tests/passed": 0, "/evidence/tests/failed": failed}) == {"tests.none", "tests.failed"}
+	}
+}

@@ -10,6 +10,7 @@ from tipstaff.cli.program import LazyGroup
 
 VERBS: Mapping[str, tuple[str, str]] = {
     "build": ("bundles", "Compile the folder into a signed bundle file."),
+    "check": ("check", "Check format, types, capabilities and conventions of the folder."),
     "diff": ("diff", "Show which verdicts an edit loosens, tightens or changes."),
     "mutate": ("mutate", "Change the policy in small ways; list what no test notices."),
     "sign": ("bundles", "Build the overlay and put its signed bundle beside it."),

@@ -2,6 +2,8 @@
 # title: Freeze days
 # description: |
 #   No change is carried out on a day of the list. The time comes from the input, so a test can choose it.
+# schemas:
+#   - input: schema["change.schema"]
 package org.freeze
 
 # METADATA
@@ -12,12 +14,11 @@ days := set()
 # METADATA
 # title: Change on a freeze day
 # description: The day of the decision is on the list.
-deny contains {
-	"code": "org.freeze",
-	"message": concat(" ", [day, "is a freeze day"]),
-	"solution": "propose the change after the freeze, or take the day off the list in policy/org/freeze/freeze.rego",
-} if {
+# custom:
+#   code: org.freeze
+#   message: today is a freeze day
+#   solution: propose the change after the freeze, or take the day off the list in policy/org/freeze/freeze.rego
+deny contains rego.metadata.rule().custom if {
 	input.kind == "change"
-	day := substring(input.context.now, 0, 10)
-	day in days
+	substring(input.context.now, 0, 10) in days
 }
