@@ -62,6 +62,7 @@ ROWS = {
     "EX-01": "a decision keeps event, evidence, preferences, outcome and correction",
     "EX-02": "a decision that cannot be kept does not advance",
     "EX-03": "a verdict without rules and reasons is no verdict",
+    "EX-04": "explain tells rules, facts and revision, and what would alter the verdict",
     "EX-05": "text from outside is escaped, capped and labelled",
     "CI-02": "deleting a test of the policy turns its gate red, and the lines are named",
     "CI-03": "the command line gives the verdict that plain OPA gives",

@@ -27,6 +27,8 @@ from tipstaff.ledger.verification import Problem, Verification, verify
 from tipstaff.ledger.writer import Writer
 from tipstaff.project import utc_now
 
+_SHORTEST = 8
+
 __all__ = ["NewRecord", "Problem", "Trail", "Verification"]
 
 
@@ -66,25 +68,38 @@ class Trail:
     def find(self, decision_id: str) -> AuditRecord:
         """The decision with this id, or else the first record that bears it.
 
-        Raises ``ContractError`` (``trail.unknown``) where no record does.
+        An id may be cut to its first characters, eight at least. Raises ``ContractError``: ``trail.unknown`` where no
+        record bears it, ``trail.ambiguous`` where several ids begin so.
         """
-        first = None
+        found: dict[str, AuditRecord] = {}
+        wanted = decision_id.encode("utf-8", "replace")
         for number, line in self._lines():
-            if decision_id.encode("utf-8", "replace") not in line:
+            if not wanted or wanted not in line:
                 continue
             record = self._record(number, line)
-            if record.decision_id == decision_id and record.decision in EFFECTS:
+            name = record.decision_id or ""
+            if not name.startswith(decision_id):
+                continue
+            if name == decision_id and record.decision in EFFECTS:
                 return record
-            if record.decision_id == decision_id:
-                first = first or record
-        if first is None:
-            raise ContractError(
-                "trail.unknown",
-                f"no record has the decision id {decision_id}",
-                file=str(self.path),
-                fix="`tipstaff audit list` shows the ids",
-            )
-        return first
+            if name not in found or record.decision in EFFECTS:
+                found[name] = record
+        if decision_id in found:
+            return found[decision_id]
+        if len(found) == 1 and len(decision_id) >= _SHORTEST:
+            return next(iter(found.values()))
+        raise self._unknown(decision_id, len(found))
+
+    def _unknown(self, decision_id: str, matches: int) -> ContractError:
+        message = f"no record has the decision id {decision_id}"
+        if matches:
+            message = f"{matches} decisions begin with {decision_id}; eight characters are needed"
+        return ContractError(
+            "trail.ambiguous" if matches else "trail.unknown",
+            message,
+            file=str(self.path),
+            fix="`tipstaff audit list` shows the ids",
+        )
 
     def verify(self) -> Verification:
         """Prove the whole trail against itself and the witness; writes nothing."""
