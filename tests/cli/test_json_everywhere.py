@@ -52,7 +52,6 @@ GOOD: dict[Verb, tuple[list[str], int]] = {
     ("policy", "build"): (["--out", "{new}"], 0),
     ("policy", "mutate"): (["--minimum", "50"], 0),
     ("policy", "check"): ([], 0),
-    ("policy", "diff"): (["--base", "HEAD"], 0),
     ("policy", "diff"): (["--base", "HEAD", "--from-audit"], 0),
     ("policy", "sign"): ([], 0),
     ("policy", "test"): ([], 0),

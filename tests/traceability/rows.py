@@ -44,6 +44,7 @@ ROWS = {
     "AU-03": "edits, deletions, reorderings and truncations are found; writers in parallel make one chain",
     "AU-04": "the record comes before the effect, and without it there is none",
     "AU-05": "every change is a branch and a pull request, never a commit on the current branch",
+    "AU-06": "an OPA's own decision log keeps no secret and no source text, and bears our decision's id",
     "AP-01": "five statuses, and a store with another is corrupt",
     "AP-03": "of racing decisions exactly one counts",
     "AP-05": "with four eyes the asker does not approve",
