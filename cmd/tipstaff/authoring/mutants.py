@@ -169,7 +169,10 @@ def _never(module: Module, rule: Node) -> Iterator[Edit]:
 def _body(module: Module, body: list[Node]) -> Iterator[Edit]:
     """Each expression of a body taken away; for the only one, `true` takes its place."""
     spans = _spans(module, body)
+    written = [node for node in body if not node.get("generated") and module.span(node)]
     for number, span in enumerate(spans):
+        if _only_declares(written[number]):
+            continue
         if len(spans) == 1:
             yield Edit(span.start, span.end, "true", "expression deleted")
         elif number + 1 < len(spans):
@@ -178,7 +181,6 @@ def _body(module: Module, body: list[Node]) -> Iterator[Edit]:
         else:
             start, shown = spans[number - 1].end, (span.text, "")
             yield Edit(start, span.end, "", "expression deleted", shown, span.start)
-    written = [node for node in body if not node.get("generated")]
     for node, span, rest in zip(written, spans, [*spans[1:], None], strict=False):
         symbols = node["terms"].get("symbols") if isinstance(node["terms"], dict) else None
         told = module.span(symbols[0]) if symbols and rest else None
@@ -186,6 +188,14 @@ def _body(module: Module, body: list[Node]) -> Iterator[Edit]:
             inner = module.text[rest.start : spans[-1].end]
             after = f"every {told.text} {{\n{inner}\n}}"
             yield Edit(span.start, spans[-1].end, after, "some to every")
+
+
+def _only_declares(node: Node) -> bool:
+    """Whether it is `some x` without `in`: where no rule has that name, nothing changes without it."""
+    terms = node["terms"]
+    return isinstance(terms, dict) and all(
+        one["type"] == "var" for one in terms.get("symbols", [{"type": ""}])
+    )
 
 
 def _expression(module: Module, node: Node) -> Iterator[Edit]:

@@ -165,3 +165,12 @@ test_every_doubt_is_reported if {
 		"approval.four_eyes",
 	}
 }
+
+test_approval_with_a_time_in_another_form_is_out_of_time if {
+	every name in ["expires_at", "decided_at"] {
+		later := replace(testing.approved[name], "Z", "+00:00")
+		"approval.expired" in _doubts(_presented({name: later}))
+	}
+	now := testing.with_facts(_presented({}), {"/context/now": "2026-07-01T12:00:00+00:00"})
+	"approval.expired" in _doubts(now)
+}

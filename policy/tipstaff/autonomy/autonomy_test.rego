@@ -201,3 +201,11 @@ test_shortfall_is_not_reported_below_its_tier if {
 	document := testing.with_facts(_as("heal_additive", {"autonomy": {"heal_additive": "propose"}}, null), {"/evidence/tests": null})
 	testing.assert_codes(autonomy.require_approval, {"tier.propose"}) with input as document
 }
+
+test_tier_under_an_invalid_configuration_says_why_it_is_off if {
+	_tier("augment", {"autonomy": {"augment": "highest"}}, null) == {
+		"effective": "off",
+		"ceiling": "off",
+		"set_by": {"file": null, "key": "configuration is invalid"},
+	}
+}

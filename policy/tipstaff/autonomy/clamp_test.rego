@@ -70,3 +70,8 @@ test_tracked_local_file_is_advised_against if {
 	testing.assert_codes(autonomy.advice, {"config.local_tracked"}) with input as document
 	testing.assert_codes(autonomy.advice, set()) with input as testing.change
 }
+
+test_tier_in_another_group_of_the_local_file_is_no_clamp if {
+	document := _as("augment", {"autonomy": {"augment": "propose"}}, {"sandbox": {"augment": "auto"}})
+	autonomy.obligations == set() with input as document
+}

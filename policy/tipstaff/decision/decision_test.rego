@@ -242,3 +242,32 @@ test_forbidden_things_are_refused_at_every_tier if {
 		}
 	}
 }
+
+test_verdict_that_lacks_a_part_is_refused_whole if {
+	verdict := decision.verdict with input as testing.change with data.tipstaff.bundle as {}
+	verdict == {
+		"schema_version": 1,
+		"kind": "none",
+		"effect": "deny",
+		"confirmations": 0,
+		"codes": ["decision.undefined"],
+		"reasons": [{
+			"code": "decision.undefined",
+			"message": "the rules came to no answer",
+			"rule": "tipstaff.decision.verdict#decision.undefined",
+			"solution": "run `tipstaff policy test`; a rule that the verdict is made of is undefined",
+		}],
+		"matched_rules": ["tipstaff.decision.verdict#decision.undefined"],
+		"obligations": [],
+		"advice": [],
+		"facts": {},
+		"policy": {"bundle": "tipstaff", "revision": "", "data_digest": ""},
+		"decision_id": "none",
+	}
+}
+
+test_rules_of_a_refusal_are_those_of_its_reasons if {
+	verdict := _verdict(testing.change_with({"/resource/files": [testing.file("policy/x")]}))
+	verdict.effect == "deny"
+	{rule | some rule in verdict.matched_rules} == {reason.rule | some reason in verdict.reasons}
+}

@@ -236,3 +236,18 @@ test_count_that_is_no_number_counts_nothing if {
 		_lacks({"/evidence/tests/passed": 0, "/evidence/tests/failed": failed}) == {"tests.none", "tests.failed"}
 	}
 }
+
+test_one_test_is_enough_to_count if {
+	_lacks({"/evidence/tests/passed": 1}) == set()
+	_lacks({"/evidence/tests/passed": 0, "/evidence/tests/failed": 1}) == {"tests.failed"}
+}
+
+test_team_that_only_names_where_tests_lie_names_no_command if {
+	named := {"schema_version": 1, "tests": {"paths": ["golden"]}}
+	_lacks({"/context/config/team": named, "/evidence/tests/command": "make"}) == set()
+}
+
+test_nothing_is_said_of_tests_that_did_not_run if {
+	none := {"/evidence/tests": {"passed": 0, "failed": 0, "skipped": 0}, "/evidence/sandbox": null}
+	_lacks(object.union(none, {"/context/actor/type": "agent"})) == {"tests.none"}
+}

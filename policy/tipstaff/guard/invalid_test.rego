@@ -204,3 +204,10 @@ test_facts_of_a_change_are_no_matter_to_an_act if {
 	document := testing.with_facts(testing.control, {"/evidence": {"tests": 5, "sandbox": 5}})
 	guard.invalid == set() with input as document
 }
+
+test_test_command_of_another_shape_is_invalid if {
+	every value in ["", 5, [], {}, "a\u200b"] {
+		_invalid(testing.change, "/evidence/tests/command", value) == {"tests"}
+	}
+	_invalid(testing.change, "/evidence/tests/command", "make") == set()
+}

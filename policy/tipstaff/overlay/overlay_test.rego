@@ -172,3 +172,10 @@ test_helper_with_a_rules_name_is_not_malformed if {
 	_malformed({"deny": {"limits": {1}}}) == set()
 	_malformed({"freeze": {"groups": {"team": {"deny", "x"}, "list": [{"deny": {1}}]}}}) == set()
 }
+
+test_text_alone_is_a_reason_of_the_rule_that_holds_it if {
+	every rule in ["deny", "escalate", "require_approval"] {
+		reasons := data.tipstaff.overlay[rule] with data.org as {"freeze": {rule: {"no changes"}}}
+		{reason.rule | some reason in reasons} == {concat(".", ["org.freeze", rule])}
+	}
+}

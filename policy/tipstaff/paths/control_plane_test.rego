@@ -63,6 +63,14 @@ test_what_judges_changes_is_refused if {
 		".gitattributes",
 		"a/.gitattributes",
 		".gitmodules",
+		".pre-commit-config.yaml",
+		".husky/pre-commit",
+		".envrc",
+		".mcp.json",
+		".claude/settings.json",
+		".cursor/rules/x",
+		".vscode/tasks.json",
+		".devcontainer/devcontainer.json",
 	] {
 		_codes(path, null, null) == {"path.control_plane"}
 	}
@@ -78,7 +86,7 @@ test_folder_above_what_judges_is_refused if {
 }
 
 test_names_that_only_resemble_are_not_refused if {
-	every path in ["policyx/a", "policy.tar", "docs/a", "sandbox/a", "src/Jenkinsfile", "tipstaff.yaml.md", "a/github/x", "codeowners.md", ".githubx/a"] {
+	every path in ["policyx/a", "policy.tar", "docs/a", "sandbox/a", "src/Jenkinsfile", "tipstaff.yaml.md", "a/github/x", "codeowners.md", ".githubx/a", "policy~/x", "tipstaff.yaml~"] {
 		_codes(path, null, null) == set()
 	}
 }

@@ -135,3 +135,13 @@ test_identity_opens_no_other_path if {
 		}
 	}
 }
+
+test_refusal_is_an_answer if {
+	every request in [{}, null, _with({"method": "PUT"})] {
+		sidecar.allow == false with input as request
+	}
+}
+
+test_yaml_beside_another_type_is_refused if {
+	not sidecar.allow with input as _with({"headers": {"Content-Type": ["application/json", "text/yaml"]}})
+}
