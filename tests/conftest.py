@@ -19,8 +19,8 @@ from support.command_line import Result, run
 from support.repositories import commit, make_repository
 from support.workshop import Workshop
 from tipstaff import project as projects
+from tipstaff.pdp import docker_sidecar, sidecar
 from tipstaff.pdp import opa as programs
-from tipstaff.pdp import sidecar
 from tipstaff.pdp.opa import Opa
 from tipstaff.pdp.signing import new_key
 
@@ -157,7 +157,9 @@ def _stop_sidecars(root: Path) -> None:
     for folder, names, _ in os.walk(root):
         if "sidecar" in names:
             sidecar.stop(Path(folder))
-        names[:] = [name for name in names if name not in (".git", "sidecar")]
+        if (Path(folder) / "docker" / "token").exists():
+            docker_sidecar.stop(Path(folder))
+        names[:] = [name for name in names if name not in (".git", "sidecar", "docker")]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import ssl
@@ -31,6 +32,7 @@ from support.workshop import AUTOMATIC, Workshop, contents
 from tipstaff.engine import chaos
 from tipstaff.engine.engine import witness_folder
 from tipstaff.engine.policy import Policy
+from tipstaff.errors import DecisionError
 from tipstaff.pdp import docker_daemon, docker_sidecar
 from tipstaff.pdp.client import Answer, Client
 from tipstaff.pdp.mode import MODES
@@ -323,6 +325,34 @@ def test_daemon_that_is_not_there_is_named_with_its_fix(
     assert (answer.code, answer.json["error"]["code"]) == (3, "docker.unreachable")
     assert "DOCKER_HOST" in answer.json["error"]["fix"]
     assert Workshop(project).run("sidecar", "start", "--json").json["mode"] == "embedded"
+
+
+def test_daemon_that_refuses_this_user_is_named_with_its_fix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import docker  # noqa: F401  nobody, as whom the daemon is asked, may not read the environment's files
+
+    address = tmp_path / "docker.sock"
+    user = os.geteuid()
+    with socket.socket(socket.AF_UNIX) as daemon, unclosed_sockets():
+        daemon.bind(str(address))
+        address.chmod(0)
+        assert _refusal(monkeypatch, tmp_path / "nobody.sock") == "docker.unreachable"
+        if user == 0:
+            os.seteuid(65534)
+        try:
+            assert _refusal(monkeypatch, address) == "docker.permission"
+        finally:
+            os.seteuid(user)
+
+
+def _refusal(patch: pytest.MonkeyPatch, address: Path) -> str:
+    patch.setenv("DOCKER_HOST", f"unix://{address}")
+    try:
+        docker_daemon.find("nobody")
+    except DecisionError as error:
+        return error.code
+    return ""
 
 
 def test_program_that_needs_libraries_is_refused(

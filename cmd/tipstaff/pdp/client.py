@@ -22,6 +22,9 @@ VERDICTS = "tipstaff/decision/verdicts"
 _QUERY = "?provenance=true&strict-builtin-errors=true"
 _EMPTY_QUESTION = b'{"input":{}}'
 _SHOWN = 300
+_STRANGER = (
+    "the engine let nobody in under this name: give TIPSTAFF_OPA_TOKEN, or start the sidecar again"
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,8 @@ class Client:
         deadline = time.monotonic() + self._deadline_s
         status, data = self._transport.post(f"/v1/data/{entrypoint}{_QUERY}", body, deadline)
         if status != 200:
-            _fail("engine.http", f"the engine answered HTTP {status}{_said(data)}")
+            fix = _STRANGER if status in (401, 403) else None
+            _fail("engine.http", f"the engine answered HTTP {status}{_said(data)}", fix)
         document = _parse(data)
         if "result" not in document:
             _fail("engine.undefined", f"{entrypoint} is undefined; no rule answered")
@@ -134,5 +138,5 @@ def _said(data: bytes) -> str:
     return f": {text}" if text else ""
 
 
-def _fail(code: str, message: str) -> NoReturn:
-    raise DecisionError(code, message, fix=CODES[code].solution) from None
+def _fail(code: str, message: str, fix: str | None = None) -> NoReturn:
+    raise DecisionError(code, message, fix=fix or CODES[code].solution) from None
