@@ -67,6 +67,7 @@ class Chain:
         self._record_line = 0
         self._is_whole = is_whole
         self._after_damage = False
+        self._doubt: tuple[Problem, Problem, str] | None = None
 
     def feed(self, line: bytes) -> bool:
         """Take one line with its newline; whether it is a record."""
@@ -78,6 +79,7 @@ class Chain:
             return False
         if self.region is not None:
             self._close_region(line, link)
+        self._settle(link)
         complaint = self._complaint(line, link)
         if complaint is not None:
             self.problems.append(complaint)
@@ -132,8 +134,22 @@ class Chain:
     def _unlinked(self, link: Link) -> Problem:
         if link.seq == 1:
             return self._problem("trail.order", "the first record follows another one")
-        message = f"altered: record {link.seq} was chained to other contents"
-        return Problem(self._record_line, link.seq - 1, "trail.altered", message)
+        earlier = f"altered: record {link.seq} was chained to other contents"
+        blamed = Problem(self._record_line, link.seq - 1, "trail.altered", earlier)
+        here = self._problem("trail.altered", f"chained to another record than {link.seq - 1}")
+        if self._anchors.get(link.seq, link.hash) != link.hash:
+            return here
+        self._doubt = (blamed, here, link.hash)
+        return blamed
+
+    def _settle(self, link: Link) -> None:
+        """Of two records that do not fit, the later one was altered if its own successor does not fit it either."""
+        if self._doubt is None:
+            return
+        blamed, here, expected = self._doubt
+        self._doubt = None
+        if link.prev != expected and blamed in self.problems:
+            self.problems[self.problems.index(blamed)] = here
 
     def _malformed(self, line: bytes) -> None:
         if self.region is None:

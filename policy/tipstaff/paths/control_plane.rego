@@ -18,8 +18,9 @@ deny contains reasons.on(rego.metadata.chain(), path) if {
 	_judges(_as_some_system_reads(path))
 }
 
-# Elsewhere a backslash is a slash, and dots and spaces at a name's end do not count.
-_as_some_system_reads(path) := concat("/", [trim_right(name, ". ") |
+# Elsewhere a backslash is a slash, and dots and space around a name do not count; to a reader, letters that look alike
+# are alike.
+_as_some_system_reads(path) := concat("/", [trim_left(trim_right(name, ". \t\r\n"), " \t\r\n") |
 	some name in split(replace(folded(path), "\\", "/"), "/")
 ])
 
