@@ -39,7 +39,7 @@ demo: setup ## Show the main job on a throw-away git repository, with everything
 
 test: setup policy-test pytest ## Run every test, Rego and Python
 
-nightly: setup ## Prove the full figures of reliability, one after another: about an hour
+nightly: setup mutate ## Prove the full figures of reliability, one after another: about an hour
 	@$(BIN)/pytest -m nightly -v --durations=0 $(PYTEST_FLAGS)
 
 ci: setup fmt-check lint types generated policy-check layers docs pytest ## The one gate: all checks and all tests

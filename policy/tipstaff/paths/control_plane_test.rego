@@ -86,7 +86,7 @@ test_folder_above_what_judges_is_refused if {
 }
 
 test_names_that_only_resemble_are_not_refused if {
-	every path in ["policyx/a", "policy.tar", "docs/a", "sandbox/a", "src/Jenkinsfile", "tipstaff.yaml.md", "a/github/x", "codeowners.md", ".githubx/a", "policy~/x", "tipstaff.yaml~"] {
+	every path in ["policyx/a", "policy.tar", "docs/a", "sandbox/a", "src/Jenkinsfile", "tipstaff.yaml.md", "a/github/x", "codeowners.md", ".githubx/a", "policy~/x", "tipstaff.yaml~", "docs/codeowners.md"] {
 		_codes(path, null, null) == set()
 	}
 }
@@ -150,7 +150,7 @@ test_odd_but_visible_name_is_plain if {
 # custom:
 #   req: [G-07]
 test_name_that_some_system_reads_as_protected_is_refused if {
-	every path in ["policy /x", "policy./x", "policy\\x", "tipstaff.yaml.", ".GITHUB. /x"] {
+	every path in ["policy /x", "policy./x", "policy\\x", "sub\\tipstaff.yaml", "tipstaff.yaml.", ".GITHUB. /x"] {
 		_codes(path, null, null) == {"path.control_plane", "path.unclear"}
 	}
 }
