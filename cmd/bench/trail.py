@@ -19,7 +19,7 @@ _FEW, _MANY = 100_000, 1_000_000
 _VERIFY = """
 import resource, sys, time
 from pathlib import Path
-from tipstaff.engine.engine import witness_folder
+from tipstaff.pdp.places import witness_folder
 from tipstaff.ledger.trail import Trail
 with Trail(Path(sys.argv[1]), witness=witness_folder()) as trail:
     begun = time.perf_counter()

@@ -164,7 +164,7 @@ def test_overlay_that_the_base_lacks_is_all_new(fenced: Workshop, cases: Path) -
     git(fenced.root, "commit", "-q", "-m", "without an overlay")
     found = diff(fenced, "--corpus", cases, "--json")
     assert (found.code, counts(found)) == (0, [0, 2, 0, len(PATHS) - 2])
-    assert found.json["base"]["revision"] == "org+none"
+    assert found.json["base"]["revision"] == "org+0.none"
 
 
 @pytest.mark.promise("BR-17")

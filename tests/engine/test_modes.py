@@ -30,13 +30,13 @@ from support.engines import (
 from support.probes import CLOSED, OPEN
 from support.workshop import AUTOMATIC, Workshop, contents
 from tipstaff.engine import chaos
-from tipstaff.engine.engine import witness_folder
 from tipstaff.engine.policy import Policy
 from tipstaff.errors import DecisionError
 from tipstaff.pdp import docker_daemon, docker_sidecar
 from tipstaff.pdp.client import Answer, Client
 from tipstaff.pdp.mode import MODES
 from tipstaff.pdp.opa import Opa
+from tipstaff.pdp.places import witness_folder
 from tipstaff.project import Project
 
 DEADLINE_S = 0.4

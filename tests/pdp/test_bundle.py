@@ -40,7 +40,15 @@ def test_bundle_carries_its_revision_three_times(policy: Bundle) -> None:
     facts = json.loads(files["data.json"])["tipstaff"]["bundle"]
     assert policy.revision.startswith(f"{__version__}+")
     assert (manifest["roots"], manifest["revision"]) == (["tipstaff"], policy.revision)
-    assert facts == {"revision": policy.revision, "data_digest": policy.data_digest}
+    assert manifest["metadata"] == facts
+    assert facts == {
+        "revision": policy.revision,
+        "data_digest": policy.data_digest,
+        "source_digest": policy.source_digest,
+        "sequence": 0,
+        "expires_at": None,
+        "reissues": None,
+    }
 
 
 def test_bundle_holds_no_tests(policy: Bundle) -> None:
@@ -55,9 +63,9 @@ def test_revision_is_a_function_of_content(opa: Opa, tmp_path: Path) -> None:
     assert (first.revision, first.data_digest) == (second.revision, second.data_digest)
     source = tmp_path / "b" / "policy"
     (source / "tipstaff" / "sidecar" / "sidecar_test.rego").write_text("package changed")
-    assert bundle.source_revision(source, "tipstaff") == first.revision
+    assert bundle.source_digest(source, "tipstaff") == first.source_digest
     (source / "tipstaff" / "data.json").write_text("{}")
-    assert bundle.source_revision(source, "tipstaff") != first.revision
+    assert bundle.source_digest(source, "tipstaff") != first.source_digest
 
 
 def test_opa_accepts_the_bundle_with_its_own_verification(policy: Bundle, opa: Opa) -> None:
@@ -187,9 +195,11 @@ def test_bundle_signed_by_another_key_is_refused(policy: Bundle, tmp_path: Path)
         bundle.load(policy.file, "tipstaff", other)
 
 
+@pytest.mark.promise("row 42")
 def test_bundle_of_another_root_is_refused(policy: Bundle) -> None:
-    with pytest.raises(DecisionError, match="no bundle of org"):
+    with pytest.raises(DecisionError, match="not only") as refused:
         bundle.load(policy.file, "org", policy.public_key)
+    assert refused.value.code == "bundle.roots"
 
 
 def test_bundle_file_that_is_absent_is_refused(policy: Bundle, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.policies import build_overlay, write_overlay, write_policy
 from tipstaff import declared
 from tipstaff.errors import ContractError, DecisionError
-from tipstaff.pdp import bundle, capabilities, signing
+from tipstaff.pdp import bundle, capabilities, shipped, signing
 from tipstaff.pdp.bundle import Bundle
 from tipstaff.pdp.opa import Opa
 
@@ -177,14 +177,14 @@ def test_checkout_builds_its_bundle_once_with_a_key_of_its_own(
     (folder / "capabilities.json").write_bytes(capabilities.reduce(opa))
     monkeypatch.setattr(declared, "folder", lambda name: tmp_path / name)
     said: list[str] = []
-    first = bundle.shipped(opa, said.append)
-    assert bundle.shipped(opa, said.append) == first
+    first = shipped.shipped(opa, said.append)
+    assert shipped.shipped(opa, said.append) == first
     assert len(said) == 1
     key = home / "state" / "tipstaff" / "development.pem"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert bundle.public_key(key) == first.public_key
     (folder / "tipstaff" / "data.json").write_text("{}")
-    assert bundle.shipped(opa, said.append).revision != first.revision
+    assert shipped.shipped(opa, said.append).revision != first.revision
 
 
 def test_installation_uses_its_release_and_builds_only_without_one(
@@ -194,10 +194,10 @@ def test_installation_uses_its_release_and_builds_only_without_one(
     (folder / "capabilities.json").write_bytes(capabilities.reduce(opa))
     monkeypatch.setattr(declared, "folder", lambda name: tmp_path / name)
     monkeypatch.setattr(declared, "is_checkout", lambda: False)
-    assert bundle.shipped(opa, print).public_key != policy.public_key
+    assert shipped.shipped(opa, print).public_key != policy.public_key
     (folder / "tipstaff.tar.gz").write_bytes(policy.file.read_bytes())
     with pytest.raises(DecisionError) as refused:
-        bundle.shipped(opa, print)
+        shipped.shipped(opa, print)
     assert refused.value.code == "bundle.unsigned"
     (folder / "release.pub").write_text(policy.public_key)
-    assert bundle.shipped(opa, print) == replace(policy, file=folder / "tipstaff.tar.gz")
+    assert shipped.shipped(opa, print) == replace(policy, file=folder / "tipstaff.tar.gz")

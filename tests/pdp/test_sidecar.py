@@ -98,13 +98,13 @@ def test_eight_processes_joining_at_once_start_one_sidecar(
     code = (
         "import sys; from pathlib import Path\n"
         "from tipstaff.pdp import sidecar; from tipstaff.pdp.opa import Opa\n"
-        "from tipstaff.pdp.bundle import Bundle\n"
-        "state, path, version, file, *facts = sys.argv[1:]\n"
+        "from tipstaff.pdp.bundle import load\n"
+        "state, path, version, file, key = sys.argv[1:]\n"
         "found = sidecar.join(Path(state), Opa(Path(path), version),\n"
-        "    [Bundle('tipstaff', Path(file), *facts)], deadline_s=20)\n"
+        "    [load(Path(file), 'tipstaff', key)], deadline_s=20)\n"
         "print(found.pid)\n"
     )
-    facts = [str(policy.file), policy.revision, policy.data_digest, policy.public_key]
+    facts = [str(policy.file), policy.public_key]
     argv = [sys.executable, "-c", code, str(state), str(opa.path), opa.version, *facts]
     with ThreadPoolExecutor(8) as pool:
         runs = list(
@@ -234,11 +234,10 @@ def test_folder_of_a_dead_sidecar_is_cleaned(running: Sidecar, state: Path, poli
 
 
 def test_sidecar_outlives_its_starter(state: Path, opa: Opa, policy: Bundle) -> None:
-    facts = ", ".join(map(repr, (policy.revision, policy.data_digest, policy.public_key)))
     code = (
         "from pathlib import Path\nfrom tipstaff.pdp import sidecar\n"
-        "from tipstaff.pdp.opa import Opa\nfrom tipstaff.pdp.bundle import Bundle\n"
-        f"b = Bundle('tipstaff', Path({str(policy.file)!r}), {facts})\n"
+        "from tipstaff.pdp.opa import Opa\nfrom tipstaff.pdp.bundle import load\n"
+        f"b = load(Path({str(policy.file)!r}), 'tipstaff', {policy.public_key!r})\n"
         f"print(sidecar.join(Path({str(state)!r}), Opa(Path({str(opa.path)!r}), {opa.version!r}), [b]).pid)\n"
     )
     run = subprocess.run(

@@ -148,9 +148,9 @@ def test_forced_impure_bundle_reaches_nothing(
     (everything / "capabilities.json").write_bytes(opa.run(["capabilities", "--current"]).stdout)
     source = write_policy(
         tmp_path / "bad",
-        'package tipstaff.decision\n\nverdict := {"env": opa.runtime().env, "sent": s} if {\n'
-        '\ts := http.send({"method": "get", "url": input.url, "raise_error": false})\n}\n'
-        "else := {}\n",
+        "package tipstaff.decision\n\ndefault verdict := {}\n\nverdicts := []\n\n"
+        'verdict := {"env": opa.runtime().env, "sent": s} if {\n'
+        '\ts := http.send({"method": "get", "url": input.url, "raise_error": false})\n}\n',
     )
     bundle.new_key(tmp_path / "key.pem")
     monkeypatch.setenv("CANARY_SECRET", "canary-value")

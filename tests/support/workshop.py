@@ -17,11 +17,11 @@ from support.repositories import SKILL, git
 from tipstaff.documents import strict_yaml
 from tipstaff.documents.verdict import Verdict
 from tipstaff.engine import Engine
-from tipstaff.engine.engine import witness_folder
 from tipstaff.evidence.repository import Repository
 from tipstaff.healing.approval import Approver
 from tipstaff.healing.proposal import Outcome, Request, propose
 from tipstaff.ledger.trail import Trail
+from tipstaff.pdp.places import witness_folder
 
 ADDITION = {"skills/word-count/SKILL.md": SKILL + "\nIt reads standard input, too.\n"}
 Files = Mapping[str, str | bytes | None]

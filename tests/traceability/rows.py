@@ -17,6 +17,7 @@ ROWS = {
     "E-10": "a decision depends on input and revision alone",
     "E-11": "counts and thresholds are compared exactly, and floats never decide",
     "E-14": "the folders are as promised, and cmd/ shadows nothing",
+    "RB-05": "an earlier signed policy comes back by one command, and that is on record",
     "T-01": "four tiers, in one order and one spelling",
     "T-02": "healing is found, explained, offered and waits, each step audited",
     "T-03": "five classes, each with its own tier; another is refused",

@@ -19,12 +19,13 @@ from tipstaff.evidence.repository import Repository
 from tipstaff.pdp.building import lay_out
 from tipstaff.pdp.bundle import SHIPPED
 from tipstaff.pdp.capabilities import FILE as CAPABILITIES
+from tipstaff.pdp.identity import Issue, identify
 from tipstaff.pdp.opa import Opa
 from tipstaff.pdp.source import OVERLAY, Source, read
 from tipstaff.project import TEAM_FILE, ConfigFile, read_config
 
 HEAD = "the working tree"
-_NO_RULES = Source(Path(), OVERLAY, {}, f"{OVERLAY}+none", "none")
+_NO_RULES = Source(Path(), OVERLAY, {}, "none", "none")
 
 
 @dataclass(frozen=True)
@@ -88,15 +89,18 @@ def _side(edit: Edit, label: str, folder: Path | None, desk: Path) -> Side:
         ) from error
     team = _NO_RULES if edit.name == SHIPPED else own
     bundles = []
+    revisions: dict[str, str | None] = {}
     for source in (shipped, team):
-        identity = {"revision": source.revision, "data_digest": source.data_digest}
+        identity = identify(source, Issue())
         lay_out(desk / source.name, source, identity)
+        revisions[source.name] = identity.revision
         bundles.append(desk / source.name)
     capabilities = ours / CAPABILITIES
     if not capabilities.exists():
         capabilities = declared.folder("policy") / CAPABILITIES
-    revisions: dict[str, str | None] = {SHIPPED: shipped.revision, OVERLAY: team.revision}
-    return Side(Rules(label, edit.opa, tuple(bundles), revisions, capabilities), own.revision)
+    return Side(
+        Rules(label, edit.opa, tuple(bundles), revisions, capabilities), str(revisions[own.name])
+    )
 
 
 def _overlay(folder: Path | None) -> Source:

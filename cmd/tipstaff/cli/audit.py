@@ -18,9 +18,9 @@ from tipstaff.cli.program import SuggestingGroup
 from tipstaff.documents.input import control
 from tipstaff.documents.text import visible
 from tipstaff.engine import Engine
-from tipstaff.engine.engine import witness_folder
 from tipstaff.errors import ContractError
 from tipstaff.ledger.trail import Trail
+from tipstaff.pdp.places import witness_folder
 from tipstaff.project import Project
 
 

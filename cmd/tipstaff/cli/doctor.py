@@ -12,12 +12,12 @@ import click
 
 from tipstaff import git
 from tipstaff.cli.output import json_option, print_json, print_table, say
-from tipstaff.engine.engine import witness_folder
 from tipstaff.engine.policy import Policy
 from tipstaff.errors import Error
 from tipstaff.ledger.trail import Trail
 from tipstaff.pdp.address import Remote
 from tipstaff.pdp.opa import find
+from tipstaff.pdp.places import witness_folder
 from tipstaff.project import TEAM_FILE, Project, find_root, prepare, state_folder
 
 

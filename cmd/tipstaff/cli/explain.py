@@ -12,9 +12,9 @@ from tipstaff.documents.audit import Explanation
 from tipstaff.documents.base import Json, parse
 from tipstaff.documents.text import visible
 from tipstaff.documents.verdict import Verdict
-from tipstaff.engine.engine import witness_folder
 from tipstaff.errors import DecisionError
 from tipstaff.ledger.trail import Trail
+from tipstaff.pdp.places import witness_folder
 from tipstaff.project import Project
 
 

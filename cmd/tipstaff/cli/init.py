@@ -11,7 +11,8 @@ from tipstaff.cli.policy.bundles import team_key
 from tipstaff.cli.writing import write_text
 from tipstaff.engine.policy import OVERLAY_FOLDER
 from tipstaff.errors import ContractError
-from tipstaff.pdp.bundle import OVERLAY, build, new_key, overlay_file, public_key
+from tipstaff.pdp.bundle import OVERLAY, new_key, overlay_file, public_key
+from tipstaff.pdp.issuing import Issuer
 from tipstaff.pdp.opa import ensure
 from tipstaff.project import LOCAL_FILE, TEAM_FILE, prepare, state_folder
 
@@ -59,7 +60,7 @@ def init(folder: Path, force: bool, as_json: bool) -> int:
     for name, content in files.items():
         write_text(root / name, content)
     write_text(root / TEAM_FILE, _team_file(public))
-    bundle = build(opa, root / OVERLAY_FOLDER, name=OVERLAY, key=key, out=signed)
+    bundle, _ = Issuer(opa, root / OVERLAY_FOLDER, OVERLAY, key, state).sign(None)
     written = [TEAM_FILE, *files, signed.name, *_ignore(root)]
     if as_json:
         print_json({"root": str(root), "written": written, "overlay_revision": bundle.revision})

@@ -29,6 +29,8 @@ Entry = Literal[
     "resumed",
     "torn-tail",
     "restarted",
+    "policy-rollback",
+    "policy-accept",
 ]
 
 

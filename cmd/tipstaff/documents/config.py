@@ -76,10 +76,15 @@ class TestSettings(Contract):
 
 
 class OverlaySettings(Contract):
-    """The team's own bundle: its folder, and the PEM public key that its signature must match."""
+    """The team's own bundle: its folder, and the PEM public key that its signature must match.
+
+    ``threshold`` different keys must have signed it: that one, and others of ``public_keys`` (PEM).
+    """
 
     overlay: str | None = None
     public_key: str | None = None
+    public_keys: list[str] | None = None
+    threshold: int | None = Field(None, ge=1)
 
 
 class Server(Contract):

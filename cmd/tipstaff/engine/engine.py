@@ -21,7 +21,7 @@ from tipstaff.errors import ActionDenied, ContractError, DecisionError, Evidence
 from tipstaff.ledger.pause import PauseSwitch
 from tipstaff.ledger.trail import NewRecord, Trail
 from tipstaff.pdp.client import VERDICT
-from tipstaff.pdp.places import state_home
+from tipstaff.pdp.places import witness_folder
 from tipstaff.project import Project, current_actor, new_id, timestamp
 
 _BATCH = 100
@@ -102,7 +102,7 @@ class Engine:
             raise ContractError("batch.empty", "there is no document to judge", fix="give one")
         given = [_parsed(document) for document in documents]
         batches = (
-            [self._complete(item, None) for item in given[start : start + _BATCH]]
+            self._complete_all(given[start : start + _BATCH])
             for start in range(0, len(given), _BATCH)
         )
         verdicts: list[Verdict] = []
@@ -119,7 +119,7 @@ class Engine:
         With ``replay`` each document's own context is used. Raises ``DecisionError`` where there is no answer.
         """
         given = [_parsed(document) for document in documents]
-        questions = [as_given(item) if replay else self._complete(item, None) for item in given]
+        questions = [as_given(item) for item in given] if replay else self._complete_all(given)
         results, version = ask(self.policy.client(), questions)
         return [
             answer.check(result, question, version)
@@ -156,7 +156,7 @@ class Engine:
             raise _denied("enforce.unjudged", "this verdict was not given here, or was used")
         if verdict.effect not in _CARRIED_OUT:
             raise _denied("enforce.refused", f"the verdict is {verdict.effect}")
-        if verdict.policy.revision != self.policy.revisions()["tipstaff"]:
+        if judgement.question.document["context"]["bundles"] != self.policy.revisions():
             raise _denied("enforce.revision", "the verdict is of another policy revision")
         return judgement
 
@@ -175,13 +175,26 @@ class Engine:
                 verdicts.append(answer.refuse(error, question, self._revision(question)))
         return verdicts
 
-    def _complete(self, document: InputDocument, approval: ApprovalFacts | None) -> Question:
+    def _complete_all(self, documents: Sequence[InputDocument]) -> list[Question]:
+        """Questions that are asked together, all of the policy that holds now."""
+        revisions = self._revisions()
+        return [self._complete(document, None, revisions) for document in documents]
+
+    def _revisions(self) -> dict[str, str | None]:
         self.project = self.policy.project = self.project.current()
         try:
-            bundles = self.policy.revisions()
+            return self.policy.revisions()
         except DecisionError:
             # The same error comes again when the question is asked, and becomes the verdict there.
-            bundles = {"tipstaff": "", "org": None}
+            return {"tipstaff": "", "org": None}
+
+    def _complete(
+        self,
+        document: InputDocument,
+        approval: ApprovalFacts | None,
+        revisions: dict[str, str | None] | None = None,
+    ) -> Question:
+        bundles = revisions or self._revisions()
         pause = self._pause.read(document.subject.id)
         context: Json = {
             "decision_id": new_id(),
@@ -229,11 +242,6 @@ class Engine:
     @staticmethod
     def _revision(question: Question) -> str:
         return str(question.document["context"]["bundles"]["tipstaff"])
-
-
-def witness_folder() -> Path:
-    """Where checkpoints of the trail go: outside the project, under the user's own state."""
-    return state_home() / "witness"
 
 
 def _parsed(document: Mapping[str, Any] | InputDocument) -> InputDocument:

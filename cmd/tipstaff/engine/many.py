@@ -53,7 +53,7 @@ def ask_in_turns(
 
 
 class _Lane:
-    """One connection, to whatever policy holds when a batch is asked."""
+    """One connection, to the policy that held when a batch was made."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
@@ -63,7 +63,7 @@ class _Lane:
     def ask(self, questions: list[Question]) -> Results:
         """The results of one batch; raises ``DecisionError``, and then connects anew for the next."""
         try:
-            return ask(self._connected(), questions)
+            return ask(self._connected(questions), questions)
         except DecisionError:
             self.close()
             raise
@@ -74,8 +74,8 @@ class _Lane:
             self._client.close()
             self._client = None
 
-    def _connected(self) -> Client:
-        bundles = self._policy.bundles()
+    def _connected(self, questions: list[Question]) -> Client:
+        bundles = self._policy.bundles_of(questions[0].document["context"]["bundles"])
         if self._client is None or bundles is not self._bundles:
             self.close()
             self._client, self._bundles = self._policy.connect(bundles), bundles

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
@@ -9,10 +10,14 @@ from typing import TYPE_CHECKING
 
 from tipstaff.errors import DecisionError
 from tipstaff.pdp.address import Remote
-from tipstaff.pdp.bundle import Bundle, overlay, overlay_file, shipped
+from tipstaff.pdp.bundle import OVERLAY, Bundle, content, overlay, overlay_file
 from tipstaff.pdp.client import Client
+from tipstaff.pdp.kept import keep
+from tipstaff.pdp.marks import Marks
 from tipstaff.pdp.mode import Mode, in_use
 from tipstaff.pdp.opa import ensure
+from tipstaff.pdp.shipped import shipped
+from tipstaff.pdp.threshold import Signers, signatures_file
 from tipstaff.project import Project, prepare
 
 if TYPE_CHECKING:
@@ -21,10 +26,15 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 5.0
 OVERLAY_FOLDER = "policy"
+_RECENT = 4
+_Seen = tuple[object, ...]
 
 
 class Policy:
-    """The shipped bundle and the team's overlay, and a client to the sidecar that serves exactly those."""
+    """The shipped bundle and the team's overlay, and a client to the sidecar that serves exactly those.
+
+    ``holds_marks`` is False only where a person is about to say which bundles to begin from.
+    """
 
     def __init__(
         self, project: Project, say: Callable[[str], None], deadline_s: float = DEADLINE_S
@@ -33,32 +43,49 @@ class Policy:
         self._say = say
         self._deadline_s = deadline_s
         self._bundles: tuple[Bundle, ...] = ()
-        self._overlay_seen: tuple[int, int] | None = None
+        self._seen: _Seen | None = None
+        self._recent: deque[tuple[Bundle, ...]] = deque(maxlen=_RECENT)
         self._client: Client | None = None
         self._lock = Lock()
+        self.holds_marks = True
 
     def revisions(self) -> dict[str, str | None]:
         """The revision that each bundle must answer in; ``org`` is None without an overlay."""
-        found: dict[str, str | None] = {"tipstaff": "", "org": None}
-        for bundle in self.bundles():
-            found[bundle.name] = bundle.revision
-        return found
+        return _revisions(self.bundles())
 
     def bundles(self) -> tuple[Bundle, ...]:
-        """Both bundles, verified; read again when the overlay's file has changed."""
+        """Both bundles, verified and held against their marks; read again when the overlay's file has changed."""
         with self._lock:
-            seen = self._overlay_state()
-            if not self._bundles or seen != self._overlay_seen:
+            seen = self._look()
+            if not self._bundles or seen != self._seen:
                 self.disconnect()
+                self._bundles = ()
                 opa = ensure(self._say)
-                team = self._overlay_bundle()
-                self._bundles = (shipped(opa, self._say), *((team,) if team else ()))
-                self._overlay_seen = seen
+                key = self.public_key()
+                team = overlay(self.overlay_folder(), key, self.signers()) if key else None
+                found = (shipped(opa, self._say), *((team,) if team else ()))
+                if self.holds_marks:
+                    self._accept(found)
+                self._bundles, self._seen = found, seen
+                self._recent.append(found)
             return self._bundles
 
+    def bundles_of(self, revisions: dict[str, str | None]) -> tuple[Bundle, ...]:
+        """The bundles of these revisions, as ``revisions`` gave them a moment ago; else those that hold now.
+
+        What was asked under one policy is answered by it, whole, also where another one has come meanwhile.
+        """
+        for bundles in list(self._recent):
+            if _revisions(bundles) == revisions:
+                return bundles
+        return self.bundles()
+
     def client(self) -> Client:
-        """The client, connected to the engine of the mode in use."""
-        bundles = self.bundles()
+        """The client of the bundles that were read last, connected to the engine of the mode in use.
+
+        They are not read again here: what is asked names their revisions, and must be answered by them.
+        """
+        bundles = self._bundles or self.bundles()
         if self._client is None:
             self._client = self.connect(bundles)
         return self._client
@@ -71,7 +98,7 @@ class Policy:
 
     def sidecar(self) -> Sidecar:
         """The sidecar that serves these bundles, started or joined."""
-        return self._joined(self.bundles())
+        return self._joined(self._bundles or self.bundles())
 
     def _joined(self, bundles: tuple[Bundle, ...]) -> Sidecar:
         from tipstaff.pdp.sidecar import join
@@ -120,17 +147,54 @@ class Policy:
         named = self.project.team_setting("policy", "overlay")
         return self.project.root / (named or OVERLAY_FOLDER)
 
-    def _overlay_bundle(self) -> Bundle | None:
-        key = self.project.team_setting("policy", "public_key")
-        return overlay(self.overlay_folder(), key) if key else None
+    def signers(self) -> Signers:
+        """Who of the team may sign besides, and how many must have signed."""
+        keys = self.project.team_setting("policy", "public_keys") or ()
+        return Signers(tuple(keys), self.project.team_setting("policy", "threshold") or 1)
 
-    def _overlay_state(self) -> tuple[int, int] | None:
-        try:
-            state = overlay_file(self.overlay_folder()).stat()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise DecisionError(
-                "bundle.unreadable", str(error), fix="make the overlay's bundle readable"
-            ) from error
-        return state.st_mtime_ns, state.st_ino
+    def public_key(self) -> str | None:
+        """The key (PEM) that must have signed the team's bundle; None where no key is configured."""
+        return self.project.team_setting("policy", "public_key") or None
+
+    def _accept(self, bundles: tuple[Bundle, ...]) -> None:
+        """Refuse what is older than the marks say, and keep what is new."""
+        marks = Marks(prepare(self.project.state))
+        for bundle in bundles:
+            data = content(bundle)
+            if marks.accept(bundle) and bundle.name == OVERLAY:
+                try:
+                    keep(self.project.state, bundle, data)
+                except OSError as error:
+                    raise DecisionError(
+                        "bundle.mark_unwritable",
+                        f"an accepted bundle can't be kept: {error.strerror or error}",
+                        file=str(self.project.state),
+                        fix="make the state folder writable",
+                    ) from error
+
+    def _look(self) -> _Seen:
+        """What shows that the overlay is another one than before: its files, and who may sign."""
+        file = overlay_file(self.overlay_folder())
+        return (
+            _state(file),
+            _state(signatures_file(file)),
+            self.public_key(),
+            self.signers(),
+        )
+
+
+def _revisions(bundles: tuple[Bundle, ...]) -> dict[str, str | None]:
+    found: dict[str, str | None] = {"tipstaff": "", "org": None}
+    return {**found, **{bundle.name: bundle.revision for bundle in bundles}}
+
+
+def _state(file: Path) -> tuple[int, int] | None:
+    try:
+        state = file.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DecisionError(
+            "bundle.unreadable", str(error), fix="make the overlay's bundle readable"
+        ) from error
+    return state.st_mtime_ns, state.st_ino

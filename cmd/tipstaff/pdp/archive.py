@@ -48,6 +48,17 @@ def canonical(document: bytes) -> bytes:
     return _write(value).encode()
 
 
+def pruned(document: bytes, *path: str) -> bytes:
+    """A JSON object in its canonical form, without the member at a path of keys; raises ``KeyError`` without it."""
+    value = json.loads(document, parse_int=_Number, parse_float=_Number)
+    *above, last = path
+    inner = value
+    for key in above:
+        inner = inner[key]
+    del inner[last]
+    return _write(value).encode()
+
+
 class _Number(str):
     """The digits of a number, kept as written."""
 

@@ -1,4 +1,4 @@
-"""Compiling and signing a bundle with OPA, and putting the result into the one form that is accepted."""
+"""Compiling a bundle with OPA, putting the result into the one form that is accepted, and signing that."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError
 from tipstaff.pdp import archive, signing
 from tipstaff.pdp.capabilities import FILE as CAPABILITIES
+from tipstaff.pdp.identity import Identity
 from tipstaff.pdp.opa import Opa
 from tipstaff.pdp.overlay_rules import demand_read
-from tipstaff.pdp.source import OVERLAY, Source
+from tipstaff.pdp.shipped_rules import demand_whole
+from tipstaff.pdp.source import OVERLAY, SHIPPED, Source
 
 _JSON = frozenset({"data.json", ".manifest"})
 
 
-def compile_signed(opa: Opa, source: Source, key: Path) -> dict[str, bytes]:
+def compile_signed(opa: Opa, source: Source, key: Path, identity: Identity) -> dict[str, bytes]:
     """The files of the signed bundle, each JSON document in the very bytes that the signature digests.
 
-    Raises ``ContractError`` (``policy.invalid``) with OPA's text.
+    Raises ``ContractError``: ``policy.invalid`` with OPA's text, ``bundle.entrypoint_missing``,
+    ``bundle.entrypoint_default`` and ``bundle.data_missing`` for a bundle of ours that could not answer.
     """
-    identity = {"revision": source.revision, "data_digest": source.data_digest}
+    said = identity.document()
     with TemporaryDirectory(prefix="tipstaff-") as name:
         stage, out = Path(name, "stage"), Path(name, "out.tar.gz")
         lay_out(stage, source, identity)
@@ -36,10 +39,6 @@ def compile_signed(opa: Opa, source: Source, key: Path) -> dict[str, bytes]:
                 ".",
                 "--capabilities",
                 str(declared.folder("policy") / CAPABILITIES),
-                "--signing-alg",
-                "ES256",
-                "--signing-key",
-                str(key),
                 "--output",
                 str(out),
             ],
@@ -49,24 +48,28 @@ def compile_signed(opa: Opa, source: Source, key: Path) -> dict[str, bytes]:
             # A build lets rules and data claim one path; the engine that loads it does not.
             answer = opa.run(["eval", "--format", "raw", "--bundle", str(out), "true"])
         if answer.returncode != 0:
-            said = (answer.stdout + answer.stderr).decode(errors="replace")
-            raise _invalid(source, visible(" ".join(said.split())))
+            words = (answer.stdout + answer.stderr).decode(errors="replace")
+            raise _invalid(source, visible(" ".join(words.split())))
+        files = _settle(out.read_bytes())
         if source.name == OVERLAY:
             demand_read(opa, stage, [path for path in source.files if path.endswith(".rego")])
-        files = _settle(out.read_bytes())
-    if json.loads(files["data.json"]).get(source.name, {}).get("bundle") != identity:
+        elif source.name == SHIPPED:
+            demand_whole(opa, stage, source, json.loads(files["data.json"]))
+    if json.loads(files["data.json"]).get(source.name, {}).get("bundle") != said:
         raise _invalid(source, f"data.{source.name}.bundle is reserved for the revision")
+    files[signing.SIGNATURES] = signing.sign(files, key)
     return files
 
 
-def lay_out(stage: Path, source: Source, identity: dict[str, str]) -> None:
+def lay_out(stage: Path, source: Source, identity: Identity) -> None:
     """Write what OPA builds or loads as a bundle: the source's files, its manifest and its identity.
 
     Raises ``ContractError`` (``policy.invalid``) where the source holds a file that the build writes.
     """
-    manifest = {"revision": source.revision, "roots": [source.name]}
+    said = identity.document()
+    manifest = {"revision": identity.revision, "roots": [source.name], "metadata": said}
     added = {
-        f"{source.name}/bundle/data.json": json.dumps(identity).encode(),
+        f"{source.name}/bundle/data.json": json.dumps(said).encode(),
         ".manifest": json.dumps(manifest).encode(),
     }
     if taken := added.keys() & source.files.keys():
@@ -85,8 +88,6 @@ def _settle(built: bytes) -> dict[str, bytes]:
             files[entry.name.lstrip("/")] = content.read() if content else b""
     for path in _JSON & files.keys():
         files[path] = archive.canonical(files[path])
-    token = json.loads(files[signing.SIGNATURES])["signatures"][0]
-    files[signing.SIGNATURES] = signing.signatures(token)
     return files
 
 

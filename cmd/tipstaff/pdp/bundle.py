@@ -1,112 +1,92 @@
-"""Bundles: Rego and data, built with the reduced capabilities, signed, and read back only when the signature holds.
+"""Bundles: Rego and data, built with the reduced capabilities, signed, and read back only when the signatures hold.
 
-A bundle's revision is a digest of its content. It is in the manifest, which OPA reports with each answer, and in the
-data as ``data.<name>.bundle``, which rules can hold against what the question expects.
+A bundle's revision names its number in the order of releases and the digest of its source. It is in the manifest, which
+OPA reports with each answer, and in the data as ``data.<name>.bundle``, which rules hold against what is expected.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
-from tipstaff import declared
 from tipstaff.errors import DecisionError
 from tipstaff.files import read_regular, write_atomically
-from tipstaff.pdp import archive, signing
-from tipstaff.pdp.capabilities import FILE as CAPABILITIES
+from tipstaff.pdp import archive, identity, signing
+from tipstaff.pdp.identity import Issue
 from tipstaff.pdp.opa import Opa
-from tipstaff.pdp.places import cache_home, held, state_home
+from tipstaff.pdp.places import cache_home
 from tipstaff.pdp.signing import new_key, public_key
-from tipstaff.pdp.source import OVERLAY, read
+from tipstaff.pdp.source import OVERLAY, SHIPPED, Source, read
+from tipstaff.pdp.threshold import ALONE, Signers, demand, signatures_file
 
 __all__ = [
     "OVERLAY",
     "SHIPPED",
     "Bundle",
+    "Issue",
     "build",
+    "issue",
     "new_key",
     "overlay",
     "overlay_file",
     "overlay_is_current",
     "public_key",
-    "shipped",
-    "source_revision",
+    "source_digest",
 ]
-
-SHIPPED = "tipstaff"
-_LOCK_S = 60.0
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """A signed bundle: the root it owns, its file, what it holds, and the key (PEM) that vouches for it."""
+    """A signed bundle: the root it owns, its file, what it says of itself, and the key (PEM) that vouches for it.
+
+    ``sequence``, ``expires_at`` and ``reissues`` are as in ``Issue``; ``digest`` is the SHA-256 of all that is signed;
+    ``signers`` are the keys that had to sign besides.
+    """
 
     name: str
     file: Path
     revision: str
     data_digest: str
     public_key: str
+    source_digest: str = ""
+    sequence: int = 0
+    expires_at: str | None = None
+    reissues: str | None = None
+    digest: str = ""
+    signers: Signers = field(default=ALONE)
 
 
-def build(opa: Opa, source: Path, *, name: str, key: Path, out: Path) -> Bundle:
+def build(
+    opa: Opa, source: Path, *, name: str, key: Path, out: Path, as_issue: Issue | None = None
+) -> Bundle:
     """Compile, sign with the private key file and write ``out`` whole; tests and strange files stay outside.
 
     Raises ``ContractError`` (``policy.invalid``) with OPA's own file and line, ``key.unreadable``.
     """
+    data, bundle = issue(opa, read(source, name), key=key, out=out, as_issue=as_issue or Issue())
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(out, data, mode=0o644)
+    return bundle
+
+
+def issue(
+    opa: Opa, source: Source, *, key: Path, out: Path, as_issue: Issue
+) -> tuple[bytes, Bundle]:
+    """The bytes of a signed bundle of this source, for the file ``out``, which is not written here."""
     from tipstaff.pdp.building import compile_signed
 
     public = public_key(key)
-    files = compile_signed(opa, read(source, name), key.absolute())
+    files = compile_signed(opa, source, key, identity.identify(source, as_issue))
     data = archive.pack(files)
-    signing.verify(data, public, out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(out, data, mode=0o644)
-    return _bundle(files, name, out, public)
+    return data, _bundle(signing.verify(data, public, out), source.name, out, public)
 
 
-def source_revision(folder: Path, name: str) -> str:
-    """The revision that a build of this source carries."""
-    return read(folder, name).revision
-
-
-def shipped(opa: Opa, say: Callable[[str], None]) -> Bundle:
-    """Tipstaff's own bundle: the signed one of a release, or else one built here, once for each content.
-
-    The key that signs here is made on first use and trusted nowhere else. Raises ``DecisionError``
-    (``bundle.unsigned``, ``bundle.signature``, ``bundle.unbuilt``), ``ContractError`` (``policy.invalid``).
-    """
-    folder = declared.folder("policy")
-    released = folder / f"{SHIPPED}.tar.gz"
-    if not declared.is_checkout() and released.exists():
-        return _released(released, folder / "release.pub")
-    try:
-        return _developed(opa, folder, say)
-    except OSError as error:
-        raise DecisionError(
-            "bundle.unbuilt",
-            f"the policy bundle can't be built here: {error}",
-            file=error.filename,
-            fix="make the cache and state folders of this user writable",
-        ) from error
-
-
-def _developed(opa: Opa, folder: Path, say: Callable[[str], None]) -> Bundle:
-    key = _development_key()
-    public = key.with_suffix(".pub").read_text()
-    source = read(folder, SHIPPED)
-    parts = (source.revision, public, (folder / CAPABILITIES).read_text(), opa.version)
-    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-    file = cache_home() / "bundles" / digest / f"{SHIPPED}.tar.gz"
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with held(file.parent / "lock", timeout_s=_LOCK_S):
-            if not file.exists():
-                say(f"building the policy bundle {source.revision}")
-                return build(opa, folder, name=SHIPPED, key=key, out=file)
-    return load(file, SHIPPED, public)
+def source_digest(folder: Path, name: str) -> str:
+    """The digest that a bundle built of this source carries."""
+    return read(folder, name).digest
 
 
 def overlay_file(folder: Path) -> Path:
@@ -117,15 +97,15 @@ def overlay_file(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.tar.gz")
 
 
-def overlay(folder: Path, public: str | None) -> Bundle | None:
+def overlay(folder: Path, public: str | None, signers: Signers = ALONE) -> Bundle | None:
     """The team's signed bundle; None where there is neither it nor any Rego in the folder.
 
     Raises ``DecisionError``: ``bundle.unsigned`` where only the source lies there or no key is configured,
-    ``bundle.signature`` where the file is not what the key signed.
+    ``bundle.signature`` where the file is not what the key signed, ``bundle.threshold`` where too few signed it.
     """
     file = overlay_file(folder)
     if file.exists() and public:
-        return load(file, OVERLAY, public)
+        return load(file, OVERLAY, public, signers)
     if file.exists():
         raise DecisionError(
             "bundle.unsigned",
@@ -146,29 +126,45 @@ def overlay(folder: Path, public: str | None) -> Bundle | None:
 
 def overlay_is_current(folder: Path) -> bool:
     """Whether the bundle beside the folder was built from what is in it. Says nothing about its signature."""
+    found = claims(overlay_file(folder), OVERLAY)
     try:
-        files = archive.unpack(overlay_file(folder).read_bytes())
-        manifest = json.loads(files[".manifest"])
-        return bool(manifest["revision"] == source_revision(folder, OVERLAY))
-    except (OSError, ValueError, KeyError, TypeError):
+        return bool(found) and found["source_digest"] == source_digest(folder, OVERLAY)
+    except (OSError, KeyError):
         return False
 
 
-def load(file: Path, name: str, public: str) -> Bundle:
-    """Read a bundle whose signature holds.
+def claims(file: Path, name: str) -> dict[str, Any]:
+    """What a file says it is, unverified; empty where it says nothing that can be read."""
+    try:
+        files = archive.unpack(_bytes(file))
+        return asdict(identity.read(json.loads(files["data.json"])[name]["bundle"]))
+    except (DecisionError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
 
-    That exactly these bytes were accepted for this key is remembered in the cache, which saves loading the
+
+def load(file: Path, name: str, public: str, signers: Signers = ALONE) -> Bundle:
+    """Read a bundle whose signatures hold.
+
+    That exactly these bytes were accepted for these keys is remembered in the cache, which saves loading the
     cryptography; the sidecar verifies the bytes again before it starts, and so does OPA.
     """
     data = _bytes(file)
-    accepted = hashlib.sha256(f"{name}\0{public}\0".encode() + data).hexdigest()
-    memory = cache_home() / "bundles" / "accepted" / f"{accepted}.json"
+    others = signatures_file(file).read_bytes() if _has_more(file, signers) else b""
+    asked = json.dumps([name, public, signers.threshold, signers.public_keys]).encode()
+    parts = (hashlib.sha256(part).digest() for part in (asked, data, others))
+    memory = (
+        cache_home()
+        / "bundles"
+        / "accepted"
+        / f"{hashlib.sha256(b''.join(parts)).hexdigest()}.json"
+    )
     try:
         known = json.loads(memory.read_bytes())
-        return Bundle(name, file, str(known["revision"]), str(known["data_digest"]), public)
-    except (OSError, ValueError, KeyError, TypeError):
-        bundle = _bundle(signing.verify(data, public, file), name, file, public)
-    known = {"revision": bundle.revision, "data_digest": bundle.data_digest}
+        digest = str(known.pop("digest"))
+        return _made(identity.read(known), digest, name, file, public, signers)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        bundle = _verified(data, name, file, public, signers)
+    known = {key: getattr(bundle, key) for key in (*identity.Identity.__annotations__, "digest")}
     try:
         memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(memory, json.dumps(known).encode())
@@ -178,9 +174,12 @@ def load(file: Path, name: str, public: str) -> Bundle:
 
 
 def check(bundle: Bundle, data: bytes) -> None:
-    """Verify bytes read from the bundle's file, now and in full; raises ``DecisionError`` (``bundle.signature``)."""
-    files = signing.verify(data, bundle.public_key, bundle.file)
-    if _bundle(files, bundle.name, bundle.file, bundle.public_key) != bundle:
+    """Verify bytes read from the bundle's file, now and in full.
+
+    Raises ``DecisionError`` (``bundle.signature``, ``bundle.threshold``).
+    """
+    found = _verified(data, bundle.name, bundle.file, bundle.public_key, bundle.signers)
+    if found != bundle:
         raise _refused(bundle.file, "the file changed after it was read")
 
 
@@ -189,37 +188,46 @@ def content(bundle: Bundle) -> bytes:
     return _bytes(bundle.file)
 
 
-def _bundle(files: dict[str, bytes], name: str, file: Path, public: str) -> Bundle:
+def _verified(data: bytes, name: str, file: Path, public: str, signers: Signers) -> Bundle:
+    bundle = _bundle(signing.verify(data, public, file), name, file, public, signers)
+    demand(data, name, file, public, signers)
+    return bundle
+
+
+def _has_more(file: Path, signers: Signers) -> bool:
+    return signers.threshold > 1 and signatures_file(file).is_file()
+
+
+def _bundle(
+    files: dict[str, bytes], name: str, file: Path, public: str, signers: Signers = ALONE
+) -> Bundle:
     """What verified files say about themselves; they must own exactly the root ``name``."""
     try:
         manifest = json.loads(files[".manifest"])
+        if manifest["roots"] != [name]:
+            raise DecisionError(
+                "bundle.roots",
+                f"the bundle claims {json.dumps(manifest['roots'])}, and not only {json.dumps(name)}",
+                file=str(file),
+                fix=f'build it with the roots ["{name}"]',
+            )
         facts = json.loads(files["data.json"])[name]["bundle"]
-        if manifest["roots"] != [name] or manifest["revision"] != facts["revision"]:
-            raise ValueError("the manifest names another root or revision")
-        return Bundle(name, file, str(facts["revision"]), str(facts["data_digest"]), public)
+        if manifest["revision"] != facts["revision"] or manifest["metadata"] != facts:
+            raise ValueError("the manifest and the data name different revisions")
+        digests = ((path, hashlib.sha256(files[path]).hexdigest()) for path in sorted(files))
+        signed = [pair for pair in digests if pair[0] != signing.SIGNATURES]
+        digest = hashlib.sha256(json.dumps(signed).encode()).hexdigest()
+        return _made(identity.read(facts), digest, name, file, public, signers)
     except (ValueError, KeyError, TypeError) as error:
         raise _refused(file, f"it is no bundle of {name}: {error}") from error
 
 
-def _released(file: Path, key: Path) -> Bundle:
-    if key.is_file():
-        return load(file, SHIPPED, key.read_text())
-    raise DecisionError(
-        "bundle.unsigned",
-        "the release's policy bundle has no public key beside it",
-        file=str(key),
-        fix="install the release of tipstaff again",
+def _made(
+    said: identity.Identity, digest: str, name: str, file: Path, public: str, signers: Signers
+) -> Bundle:
+    return Bundle(
+        name=name, file=file, public_key=public, digest=digest, signers=signers, **said.document()
     )
-
-
-def _development_key() -> Path:
-    key = state_home() / "development.pem"
-    if not key.with_suffix(".pub").exists():
-        key.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with held(key.parent / "development.lock", timeout_s=_LOCK_S):
-            public = public_key(key) if key.exists() else new_key(key)
-            write_atomically(key.with_suffix(".pub"), public.encode(), mode=0o644)
-    return key
 
 
 def _bytes(file: Path) -> bytes:

@@ -22,6 +22,11 @@ def state_home() -> Path:
     return _home("XDG_STATE_HOME", ".local/state") / "tipstaff"
 
 
+def witness_folder() -> Path:
+    """Where what must outlast the state folder goes, outside the project: checkpoints of the trail, bundles' marks."""
+    return state_home() / "witness"
+
+
 def _home(variable: str, otherwise: str) -> Path:
     named = os.environ.get(variable, "")
     return Path(named) if named.startswith("/") else Path.home() / otherwise

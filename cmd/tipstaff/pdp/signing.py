@@ -51,18 +51,42 @@ def new_key(path: Path) -> str:
 
 def public_key(path: Path) -> str:
     """The public PEM of a private key file; raises ``ContractError`` (``key.unreadable``)."""
-    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization as form
-    from cryptography.hazmat.primitives.asymmetric import ec
 
-    try:
-        key = form.load_pem_private_key(path.read_bytes(), password=None)
-    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise _unreadable(str(error), path) from error
-    if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
-        raise _unreadable("not an ECDSA key on P-256", path)
-    pem = key.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
-    return pem.decode("ascii")
+    public = _private(path).public_key()
+    pem = public.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
+    return str(pem.decode("ascii"))
+
+
+def fingerprint(public: str) -> str:
+    """SHA-256 of the key itself, however its PEM is written; raises ``ContractError`` (``key.invalid``)."""
+    from cryptography.hazmat.primitives import serialization as form
+
+    der = _key(public).public_bytes(form.Encoding.DER, form.PublicFormat.SubjectPublicKeyInfo)
+    return hashlib.sha256(der).hexdigest()
+
+
+def sign(files: Mapping[str, bytes], key: Path) -> bytes:
+    """The signature file over these files, as OPA reads it; JSON among them must be in its canonical form.
+
+    Raises ``ContractError`` (``key.unreadable``).
+    """
+    listed = [
+        {"name": name, "hash": hashlib.sha256(files[name]).hexdigest(), "algorithm": "SHA-256"}
+        for name in sorted(files)
+    ]
+    parts = ({"alg": "ES256"}, {"files": listed})
+    said = b".".join(_encode(json.dumps(part, separators=(",", ":")).encode()) for part in parts)
+    return signatures((said + b"." + _encode(mark(said, key))).decode("ascii"))
+
+
+def mark(message: bytes, key: Path) -> bytes:
+    """64 bytes: the two numbers of an ES256 signature; raises ``ContractError`` (``key.unreadable``)."""
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec, utils
+
+    pair = _private(key).sign(message, ec.ECDSA(hashes.SHA256()))
+    return b"".join(number.to_bytes(32, "big") for number in utils.decode_dss_signature(pair))
 
 
 def verify(data: bytes, public: str, file: Path) -> dict[str, bytes]:
@@ -104,7 +128,7 @@ def _listed(token: str, public: str) -> dict[str, str]:
     head, payload, mark = token.split(".")
     if json.loads(_decode(head)).get("alg") != "ES256":
         raise ValueError("its signature is not ES256")
-    _check(_decode(mark), f"{head}.{payload}".encode("ascii"), public)
+    check(_decode(mark), f"{head}.{payload}".encode("ascii"), public)
     listed: dict[str, str] = {}
     for item in json.loads(_decode(payload))["files"]:
         if item["algorithm"] != "SHA-256" or item["name"] in listed:
@@ -113,7 +137,8 @@ def _listed(token: str, public: str) -> dict[str, str]:
     return listed
 
 
-def _check(mark: bytes, signed: bytes, public: str) -> None:
+def check(mark: bytes, signed: bytes, public: str) -> None:
+    """Raise ``ValueError`` unless the 64 bytes are this key's signature, ``ContractError`` (``key.invalid``)."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec, utils
@@ -129,6 +154,20 @@ def _check(mark: bytes, signed: bytes, public: str) -> None:
         raise ValueError("its signature is not by the expected key") from error
 
 
+def _private(path: Path) -> Any:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    try:
+        key = form.load_pem_private_key(path.read_bytes(), password=None)
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise _unreadable(str(error), path) from error
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise _unreadable("not an ECDSA key on P-256", path)
+    return key
+
+
 def _key(public: str) -> Any:
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization as form
@@ -141,6 +180,10 @@ def _key(public: str) -> Any:
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
         raise _invalid("not an ECDSA key on P-256")
     return key
+
+
+def _encode(data: bytes) -> bytes:
+    return base64.urlsafe_b64encode(data).rstrip(b"=")
 
 
 def _decode(part: str) -> bytes:

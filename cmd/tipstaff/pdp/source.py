@@ -8,22 +8,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tipstaff import __version__
 from tipstaff.errors import ContractError
 
 OVERLAY = "org"
+SHIPPED = "tipstaff"
 _DATA = frozenset({"data.json", "data.yaml", "data.yml"})
 
 
 @dataclass(frozen=True)
 class Source:
-    """The files of one root by relative path, with the revision and the data digest they give."""
+    """The files of one root by relative path, with the digest of all of them and of the data among them."""
 
     folder: Path
     name: str
     files: dict[str, bytes]
-    revision: str
+    digest: str
     data_digest: str
+
+
+def of(folder: Path, name: str, files: dict[str, bytes]) -> Source:
+    """A source of these files; ``folder`` is what an error names."""
+    data = _digest(files, (path for path in files if Path(path).name in _DATA))
+    return Source(folder, name, files, _digest(files, files), data)
 
 
 def read(folder: Path, name: str) -> Source:
@@ -46,10 +52,7 @@ def read(folder: Path, name: str) -> Source:
         raise _invalid(folder, error.strerror or str(error)) from error
     if not any(path.endswith(".rego") for path in files):
         raise _invalid(folder, "no Rego here")
-    data = _digest(files, (path for path in files if Path(path).name in _DATA))
-    whole = _digest(files, files)
-    prefix = __version__ if name == "tipstaff" else name
-    return Source(folder, name, files, f"{prefix}+{whole[:12]}", data)
+    return of(folder, name, files)
 
 
 def _belongs(path: Path) -> bool:

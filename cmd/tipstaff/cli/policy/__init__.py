@@ -13,8 +13,11 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "check": ("check", "Check format, types, capabilities and conventions of the folder."),
     "diff": ("diff", "Show which verdicts an edit loosens, tightens or changes."),
     "mutate": ("mutate", "Change the policy in small ways; list what no test notices."),
+    "accept": ("rollback", "Begin from the bundles that lie here now."),
+    "rollback": ("rollback", "Bring the content of an earlier bundle back."),
     "sign": ("bundles", "Build the overlay and put its signed bundle beside it."),
     "test": ("tests", "Run `opa test` on the folder."),
+    "verify": ("verifying", "Check a signed bundle, link by link."),
 }
 
 

@@ -79,8 +79,8 @@ def diff(
 
 def _cases(corpus: Path | None, from_audit: bool) -> list[Case]:
     from tipstaff.authoring.corpus import examples, from_folder, from_trail
-    from tipstaff.engine.engine import witness_folder
     from tipstaff.ledger.trail import Trail
+    from tipstaff.pdp.places import witness_folder
     from tipstaff.project import Project
 
     cases = from_folder(corpus) if corpus else []

@@ -1,0 +1,43 @@
+"""The ``--expires`` option: when a bundle ends, as a span from now or as a point in time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import click
+
+from tipstaff.errors import ContractError
+from tipstaff.pdp.identity import moment
+from tipstaff.project import timestamp, utc_now
+
+F = TypeVar("F", bound=Callable[..., Any])
+_SPAN = re.compile(r"([1-9][0-9]{0,5})([dhm])")
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+def expires_option(function: F) -> F:
+    """``--expires 30d`` or ``--expires 2027-01-31T12:00:00Z``; given to the verb as ``expires_at``."""
+    return click.option(
+        "--expires",
+        "expires_at",
+        callback=lambda _context, _option, text: text and _ending(text),
+        help="When it ends: 30d, 12h, 90m, or RFC 3339.",
+    )(function)
+
+
+def _ending(text: str) -> str:
+    span = _SPAN.fullmatch(text)
+    try:
+        if span:
+            return timestamp(utc_now() + timedelta(**{_UNITS[span[2]]: int(span[1])}))
+        return moment(text)
+    except (ValueError, OverflowError) as error:
+        raise ContractError(
+            "bundle.expires",
+            f"{text!r} is neither a span nor a point in time: {error}",
+            field="--expires",
+            fix="give 30d, 12h, 90m, or RFC 3339 with its time zone, as 2027-01-31T12:00:00Z",
+        ) from error
