@@ -39,6 +39,7 @@ from tipstaff.pdp.opa import Opa
 from tipstaff.pdp.places import witness_folder
 from tipstaff.project import Project
 
+IN_DOCKER = pytest.param("docker", marks=pytest.mark.network)
 DEADLINE_S = 0.4
 MARGIN_S = 3.0
 KINDS = [
@@ -79,7 +80,7 @@ def _remote(stand: Path, opa: Opa) -> RemoteOpa:
     return _SERVED[stand]
 
 
-@pytest.fixture(params=MODES)
+@pytest.fixture(params=["embedded", IN_DOCKER, "remote"])
 def machine(
     request: pytest.FixtureRequest,
     stand: Path,
@@ -145,7 +146,7 @@ def test_policy_that_was_signed_anew_is_never_answered_by_the_old_one(machine: M
 
 @pytest.mark.req("E-09")
 @pytest.mark.promise("D7", "row 55")
-@pytest.mark.parametrize("machine", ["docker", "remote"], indirect=True)
+@pytest.mark.parametrize("machine", [IN_DOCKER, "remote"], indirect=True)
 def test_only_the_decisions_are_open_and_only_with_the_token(machine: Machine) -> None:
     remote = Policy(Project.find(machine.workshop.root), print).remote()
     assert remote is not None
@@ -161,7 +162,7 @@ def test_only_the_decisions_are_open_and_only_with_the_token(machine: Machine) -
 
 @pytest.mark.req("E-09")
 @pytest.mark.promise("row 55")
-@pytest.mark.parametrize("machine", ["docker", "remote"], indirect=True)
+@pytest.mark.parametrize("machine", [IN_DOCKER, "remote"], indirect=True)
 def test_policy_cannot_be_written_and_verdicts_stay(machine: Machine) -> None:
     remote = Policy(Project.find(machine.workshop.root), print).remote()
     assert remote is not None
@@ -203,7 +204,7 @@ def test_stopped_and_killed_engine_denies_and_is_back(own: Machine) -> None:
 
 
 @pytest.mark.promise("row 53")
-@pytest.mark.parametrize("machine", ["docker"], indirect=True)
+@pytest.mark.parametrize("machine", [IN_DOCKER], indirect=True)
 def test_program_that_takes_the_containers_port_is_not_believed(
     own: Machine, tmp_path: Path
 ) -> None:
@@ -274,6 +275,7 @@ def test_client_that_takes_an_empty_object_for_allow_turns_the_table_red(
     assert {"{}", "undefined decision"} <= set(red.strip().split(", "))
 
 
+@pytest.mark.network
 def test_container_is_closed_all_round(stand: Path, opa: Opa) -> None:
     import docker
 
@@ -299,6 +301,7 @@ def test_container_is_closed_all_round(stand: Path, opa: Opa) -> None:
     )
 
 
+@pytest.mark.network
 def test_stop_ends_only_the_containers_of_its_own_state_folder(stand: Path, project: Path) -> None:
     demand_docker()
     other = Policy(Project.find(stand / "project"), print).container()
