@@ -41,7 +41,7 @@ def test_program_prints_completion_in_an_empty_folder(
 
 
 def test_set_up_repository_passes_every_check(installation: Installation, governed: Path) -> None:
-    for verb in (["check"], ["policy", "test"], ["policy", "sign"]):
+    for verb in (["check"], ["policy", "check"], ["policy", "test"], ["policy", "sign"]):
         done = installation.run(*verb, "--json", cwd=governed)
         assert done.returncode == 0, done.stdout + done.stderr
         json.loads(done.stdout)
