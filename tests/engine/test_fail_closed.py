@@ -15,8 +15,9 @@ import pytest
 from support import stub_engine as play
 from support.documents import a_change, an_act
 from support.played_engine import DEADLINE_S, played, says
-from support.sidecars import freeze, wait_until
+from support.sidecars import wait_until
 from support.workshop import AUTOMATIC, Workshop
+from tipstaff.engine.faults import freeze
 from tipstaff.pdp import sidecar
 
 MARGIN_S = 3.0

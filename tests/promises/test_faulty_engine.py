@@ -18,9 +18,10 @@ from support.faulty_answers import FAULTS
 from support.figures import figure
 from support.played_engine import played
 from support.policies import build_policy
-from support.sidecars import WIDE_S, effect, effect_of, freeze, is_gone, wait_until
+from support.sidecars import WIDE_S, effect, effect_of, is_gone, wait_until
 from support.stub_engine import REVISIONS, stub
 from support.workshop import AUTOMATIC, Workshop
+from tipstaff.engine.faults import freeze
 from tipstaff.errors import DecisionError
 from tipstaff.pdp import sidecar
 from tipstaff.pdp.bundle import Bundle

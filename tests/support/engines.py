@@ -19,8 +19,9 @@ from pathlib import Path
 import pytest
 
 from support.certificates import CLIENT, write_certificates
-from support.sidecars import WIDE_S, freeze, wait_until
+from support.sidecars import WIDE_S, wait_until
 from support.workshop import Workshop
+from tipstaff.engine.faults import freeze
 from tipstaff.errors import DecisionError
 from tipstaff.pdp import docker_daemon, docker_sidecar, sidecar
 from tipstaff.pdp.address import Remote

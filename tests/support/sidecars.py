@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,13 +20,6 @@ def wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.01)
-
-
-def freeze(pid: int) -> None:
-    """Stop a process and wait until all its threads stand still; until then it may still answer."""
-    os.kill(pid, signal.SIGSTOP)
-    threads = Path(f"/proc/{pid}/task")
-    wait_until(lambda: all(_state(thread / "stat") == "T" for thread in threads.iterdir()))
 
 
 def is_gone(pid: int) -> bool:

@@ -157,7 +157,7 @@ def _killed_embedded(policy: Policy, folder: Path) -> Iterator[Connect]:
 
     running = sidecar.join(folder / "killed", ensure(lambda line: None), policy.bundles())
     try:
-        os.kill(running.pid, signal.SIGSTOP)
+        faults.freeze(running.pid)
         with _soon(lambda: os.kill(running.pid, signal.SIGKILL)) as start:
             yield lambda bundles: start(running.client)
     finally:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 Play = Callable[[socket.socket], None]
 
 _DRIP_S = 0.05
+_LOOK_S = 0.005
 _HANG_S = 30.0
 _CHUNK_BYTES = 1 << 20
 
@@ -108,6 +112,23 @@ def read_request(peer: socket.socket) -> bytes:
     while len(body) < length:
         body += peer.recv(65536)
     return head + b"\r\n\r\n" + body
+
+
+def freeze(pid: int, *, within_s: float = 5.0) -> None:
+    """Stop a process and wait until all its threads stand still; until then it may still answer.
+
+    Raises ``TimeoutError``, or ``OSError`` where there is no such process.
+    """
+    os.kill(pid, signal.SIGSTOP)
+    deadline = time.monotonic() + within_s
+    while any(_state(thread) != "T" for thread in Path(f"/proc/{pid}/task").iterdir()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"process {pid} does not stand still")
+        time.sleep(_LOOK_S)
+
+
+def _state(thread: Path) -> str:
+    return (thread / "stat").read_text().rsplit(")", 1)[1].split()[0]
 
 
 def _head(length: int, status: str = "200 OK", headers: str = "") -> bytes:
