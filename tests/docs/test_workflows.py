@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,8 @@ def test_workflow_and_gate_call_the_same_target() -> None:
 
 
 def test_starter_and_reusable_workflow_run_the_same_checks() -> None:
-    ours, starter = (_commands(ROOT / name) for name in WORKFLOWS[1:])
+    names = (".github/workflows/govern.yml", "cmd/tipstaff/starter/workflows/tipstaff.yml")
+    ours, starter = (_commands(ROOT / name) for name in names)
     assert set(starter) <= set(ours)
 
 
@@ -93,3 +95,34 @@ def _commands(file: Path) -> list[str]:
     workflow = yaml.safe_load(file.read_text(encoding="utf-8"))
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
     return [step["run"] for step in steps if step.get("run", "").startswith("tipstaff ")]
+
+
+@pytest.mark.req("CI-06")
+@pytest.mark.parametrize(
+    ("code", "approved", "ended"),
+    [(0, "false", 0), (1, "false", 1), (1, "true", 0), (2, "true", 2), (3, "true", 3)],
+)
+def test_loosening_is_red_unless_a_person_set_the_label_and_an_error_is_always_red(
+    tmp_path: Path, code: int, approved: str, ended: int
+) -> None:
+    file = ROOT / "cmd/tipstaff/starter/workflows/tipstaff-policy.yml"
+    job: Any = yaml.safe_load(file.read_text(encoding="utf-8"))["jobs"]["diff"]
+    [script] = [step["run"] for step in job["steps"] if "policy diff" in step.get("run", "")]
+    report = '{"loosened": 1, "tightened": 0, "changed": 0, "unchanged": 4, "flips": []}'
+    (tmp_path / "tipstaff").write_text(f"#!/bin/sh\necho '{report}'\nexit {code}\n")
+    (tmp_path / "tipstaff").chmod(0o755)
+    run = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", script],
+        env={
+            "PATH": f"{tmp_path}:{os.environ['PATH']}",
+            "BASE": "origin/main",
+            "APPROVED": approved,
+            "RUNNER_TEMP": str(tmp_path),
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+        },
+        capture_output=True,
+        check=False,
+    )
+    assert run.returncode == ended, run.stderr
+    summary = (tmp_path / "summary.md").read_text()
+    assert "Verdicts: 1 loosened, 0 tightened, 0 otherwise changed, 4 unchanged" in summary

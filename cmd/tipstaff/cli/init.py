@@ -18,7 +18,7 @@ from tipstaff.project import LOCAL_FILE, TEAM_FILE, prepare, state_folder
 
 _STARTER = Path(__file__).parents[1] / "starter"
 _IGNORED = (".tipstaff/", LOCAL_FILE)
-_WORKFLOW = ".github/workflows/tipstaff.yml"
+_WORKFLOWS = ".github/workflows"
 
 
 @click.command()
@@ -30,7 +30,7 @@ _WORKFLOW = ".github/workflows/tipstaff.yml"
 def init(folder: Path, force: bool, as_json: bool) -> int:
     """Set a repository up for Tipstaff.
 
-    Writes tipstaff.yaml, a policy overlay with a test, a CI workflow and .gitignore lines.
+    Writes tipstaff.yaml, a policy overlay with a test, CI workflows and .gitignore lines.
 
     Makes a key for the team in the state folder, puts its public half into tipstaff.yaml, and signs the overlay. An
     existing file is never overwritten without --force; then nothing at all is written.
@@ -78,8 +78,11 @@ def _files() -> dict[str, str]:
         for path in sorted(source.rglob("*"))
         if path.is_file()
     }
-    workflow = (_STARTER / "workflows" / "tipstaff.yml").read_text(encoding="utf-8")
-    return {**overlay, _WORKFLOW: workflow}
+    workflows = {
+        f"{_WORKFLOWS}/{path.name}": path.read_text(encoding="utf-8")
+        for path in sorted((_STARTER / "workflows").glob("*.yml"))
+    }
+    return {**overlay, **workflows}
 
 
 def _team_file(public: str) -> str:
