@@ -131,7 +131,8 @@ def _integer(file: str | None, digits: str) -> int:
 
 def _real(file: str | None, digits: str) -> float:
     value = float(digits)
-    if isinf(value):
+    is_nothing = value == 0 and any(digit in "123456789" for digit in digits.lower().split("e")[0])
+    if isinf(value) or is_nothing:
         _refuse("json.number", f"{digits[:20]} is out of range", file)
     return value
 
