@@ -72,9 +72,16 @@ def stand(
 _SERVED: dict[Path, RemoteOpa] = {}
 
 
+def _shared_policy(stand: Path) -> Policy:
+    """The shared project's; each test is another person, whose witness has seen none of its bundles."""
+    policy = Policy(Project.find(stand / "project"), print)
+    policy.holds_marks = False
+    return policy
+
+
 def _remote(stand: Path, opa: Opa) -> RemoteOpa:
     if stand not in _SERVED:
-        bundles = Policy(Project.find(stand / "project"), print).bundles()
+        bundles = _shared_policy(stand).bundles()
         (stand / "remote").mkdir()
         _SERVED[stand] = RemoteOpa(stand / "remote", opa, bundles)
     return _SERVED[stand]
@@ -95,7 +102,7 @@ def machine(
         yield Embedded(workshop)
     elif request.param == "docker":
         demand_docker()
-        Policy(Project.find(stand / "project"), print).container()
+        _shared_policy(stand).container()
         workshop.state.mkdir(mode=0o700, exist_ok=True)
         shutil.copytree(stand / "project/.tipstaff/docker", workshop.state / "docker")
         yield Docker(workshop)
@@ -280,7 +287,7 @@ def test_container_is_closed_all_round(stand: Path, opa: Opa) -> None:
     import docker
 
     demand_docker()
-    started = Policy(Project.find(stand / "project"), print).container()
+    started = _shared_policy(stand).container()
     client = docker.from_env()
     facts = client.containers.get(started.container).attrs
     image = client.api.inspect_image(facts["Image"])
@@ -304,7 +311,7 @@ def test_container_is_closed_all_round(stand: Path, opa: Opa) -> None:
 @pytest.mark.network
 def test_stop_ends_only_the_containers_of_its_own_state_folder(stand: Path, project: Path) -> None:
     demand_docker()
-    other = Policy(Project.find(stand / "project"), print).container()
+    other = _shared_policy(stand).container()
     workshop = Workshop(project)
     started = workshop.run("sidecar", "start", "--mode", "docker", "--json")
     assert (started.code, started.json["mode"]) == (0, "docker")
