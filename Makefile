@@ -62,12 +62,12 @@ image: ## Build the container image IMAGE with docker; IMAGE_FLAGS go to it, suc
 	@docker build $(IMAGE_FLAGS) --file .container/Dockerfile --tag $(IMAGE) .
 
 fmt: setup ## Format Python and Rego
-	@$(BIN)/ruff format . && $(BIN)/ruff check --fix --quiet . && $(OPA) fmt --write policy cmd/tipstaff/starter/policy
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix --quiet . && $(OPA) fmt --write policy cmd/tipstaff/starter
 
 fmt-check: setup ## Is everything formatted?
 	@echo "== format"
 	@$(BIN)/ruff format --check .
-	@$(OPA) fmt --fail --list policy cmd/tipstaff/starter/policy
+	@$(OPA) fmt --fail --list policy cmd/tipstaff/starter
 
 lint: $(INSTALLED) ## Ruff
 	@echo "== lint"

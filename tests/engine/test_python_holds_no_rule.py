@@ -27,8 +27,10 @@ DERIVED = {"low_risk", "severity", "eligible", "additive", "purely_additive"}
 
 # Where such a word may stand, and why it is no rule there.
 ALLOWED = {
+    "authoring": "varies and describes policies; no change and no act is judged there",
     "cli/choice.py": "turns a person's answer into the word for it, and lists whom it never asks",
     "cli/output.py": "colours of effects",
+    "cli/policy/new.py": "what a new rule can be made to give",
     "cli/program.py": "names of commands",
     "documents": "the words that documents may hold",
     "engine/engine.py": "the effects that can be carried out at all",
@@ -103,12 +105,15 @@ def test_derived_facts_are_never_derived_in_python() -> None:
                 name = node.value
             if name is not None and name.strip("_") in DERIVED:
                 named.setdefault(module, set()).add(name)
-    assert named == {"enforce/enforcer.py": {"low_risk"}}
+    shown = {"cli/sarif.py": {"severity"}, "documents/finding.py": {"severity"}}
+    assert named == {"enforce/enforcer.py": {"low_risk"}, **shown}
 
 
 @pytest.mark.req("E-01")
 def test_numbers_of_policy_stand_in_no_module() -> None:
-    data = [json.loads(file.read_text()) for file in POLICY.glob("*/data.json")]
+    about_source = {"conventions"}
+    files = [file for file in POLICY.glob("*/data.json") if file.parent.name not in about_source]
+    data = [json.loads(file.read_text()) for file in files]
     numbers = {number for value in data for number in numbers_of(value) if number > 200}
     assert {900, 86400, 600} <= numbers
     own = {

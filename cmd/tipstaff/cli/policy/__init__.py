@@ -9,11 +9,13 @@ import click
 from tipstaff.cli.program import LazyGroup
 
 VERBS: Mapping[str, tuple[str, str]] = {
+    "accept": ("rollback", "Begin from the bundles that lie here now."),
     "build": ("bundles", "Compile the folder into a signed bundle file."),
     "check": ("check", "Check format, types, capabilities and conventions of the folder."),
     "diff": ("diff", "Show which verdicts an edit loosens, tightens or changes."),
+    "docs": ("docs", "Write the reference of the folder from its annotations."),
     "mutate": ("mutate", "Change the policy in small ways; list what no test notices."),
-    "accept": ("rollback", "Begin from the bundles that lie here now."),
+    "new": ("new", "Write a rule with its test, metadata and example into the overlay."),
     "rollback": ("rollback", "Bring the content of an earlier bundle back."),
     "sign": ("bundles", "Build the overlay and put its signed bundle beside it."),
     "test": ("tests", "Run `opa test` on the folder."),

@@ -1,0 +1,13 @@
+package org.NAME_test
+
+import data.org.NAME
+
+_change(path) := {"kind": "change", "resource": {"files": [{"path": path}]}}
+
+test_change_below_the_folder_is_answered if {
+	count(NAME.KIND) == 1 with input as _change("NAME/notes.md")
+}
+
+test_change_elsewhere_is_not_answered if {
+	count(NAME.KIND) == 0 with input as _change("README.md")
+}
