@@ -242,7 +242,7 @@ def test_boolean_rule_without_a_default_is_found_where_its_value_is_asked_for(
 @pytest.mark.promise("D4", "row 35")
 def test_entrypoint_without_a_default_is_found(run_cli: Cli, tmp_path: Path) -> None:
     folder = edit_rego(
-        tmp_path / "policy",
+        tmp_path / "edited",
         "decision/decision.rego",
         "default verdicts := []\n\nverdicts",
         "verdicts",

@@ -127,6 +127,4 @@ PENDING = {
     "row 44",
     "row 50",
     "row 52",
-    "BR-32",
-    "ahead 19",
 }

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from support.command_line import run
 from support.edited_policy import edit_rego, put_in_place
 from support.workshop import Workshop
 from tipstaff.documents import input as inputs
@@ -130,6 +131,22 @@ FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
         *ONE_TOKEN,
         {},
     ),
+    "D4: an entrypoint needs no default": (
+        rego("conventions/trees.rego", "\tnote.entrypoint\n", "\tnote.never\n"),
+        "authoring/test_policy_check.py",
+        "test_entrypoint_without_a_default_is_found",
+        {},
+    ),
+    "BR-32: a waiver never expires": (
+        rego(
+            "waivers/waivers.rego",
+            "waiver.expires >= substring(input.now, 0, 10)",
+            "waiver.expires",
+        ),
+        "authoring/test_waivers.py",
+        "test_waiver_past_its_day_turns_the_check_red",
+        {},
+    ),
     "EX-05: text is shown as it came": (
         python("tipstaff.enforce.pull_request", "code", lambda text, **_: text),
         ON_RECORD,
@@ -154,6 +171,8 @@ def test_planted_fault_turns_a_test_red(
     given: dict[str, Any] = {
         "workshop": workshop,
         "monkeypatch": monkeypatch,
+        "project": workshop.root,
+        "run_cli": run,
         "tmp_path": tmp_path,
     }
     test = getattr(tests, name)
