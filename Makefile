@@ -53,7 +53,8 @@ bench: setup ## Measure against floors and peers, both sides in one run
 wheel: setup ## Build a release in dist/: KEY=release.pem signs its policy bundle
 	@test -f "$(KEY)" || { echo "name the private key (PEM, P-256): make wheel KEY=release.pem" >&2; exit 1; }
 	@trap 'rm -f policy/tipstaff.tar.gz policy/release.pub' EXIT; \
-		$(BIN)/tipstaff policy build policy --key "$(KEY)" --out policy/tipstaff.tar.gz; \
+		$(BIN)/tipstaff policy build policy --key "$(KEY)" --out policy/tipstaff.tar.gz \
+			--sequence "$$(git rev-list --count HEAD 2>/dev/null || echo 0)"; \
 		$(BIN)/python -c 'import sys; from pathlib import Path; from tipstaff.pdp.bundle import public_key; \
 			print(public_key(Path(sys.argv[1])), end="")' "$(KEY)" > policy/release.pub; \
 		$(BIN)/python -m pip wheel --quiet . --no-deps --wheel-dir dist

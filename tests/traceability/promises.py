@@ -119,12 +119,5 @@ PROMISES = {
 }
 
 PENDING = {
-    "B1",
-    "B5",
-    "row 33",
-    "row 34",
-    "row 43",
-    "row 44",
-    "row 50",
     "row 52",
 }

@@ -21,6 +21,7 @@ from tipstaff.evidence.golden import GoldenRun
 from tipstaff.ledger.approvals import Approvals
 from tipstaff.ledger.pause import PauseSwitch
 from tipstaff.ledger.trail import Trail
+from tipstaff.pdp.marks import Marks
 
 TESTS = Path(__file__).parents[1]
 Plant = Callable[[pytest.MonkeyPatch, Path], None]
@@ -67,6 +68,7 @@ ONE_TOKEN = (
     "test_one_token_that_opens_one_path_is_exactly_that_flip_and_needs_its_id",
 )
 TIERS, GATES = "healing/test_tiers_at_work.py", "healing/test_gates_at_work.py"
+BUNDLES = "cli/test_policy_bundles.py"
 
 FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
     "E-02: any verdict will do": (
@@ -153,6 +155,30 @@ FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
         "test_note_from_outside_is_escaped_wherever_it_is_kept",
         {},
     ),
+    "B2: marks are not looked at": (
+        python(Marks, "_agrees", lambda *_: True),
+        BUNDLES,
+        "test_older_signed_bundle_put_back_denies_until_it_is_signed_anew",
+        {},
+    ),
+    "B3: a bundle never ends": (
+        rego("guard/expiry.rego", "\tnot _in_time(name)\n", "\tinput.never == name\n"),
+        BUNDLES,
+        "test_bundle_past_its_end_only_escalates",
+        {},
+    ),
+    "B4: one signature is enough": (
+        python("tipstaff.pdp.bundle", "demand", lambda *_: 1),
+        BUNDLES,
+        "test_bundle_of_two_people_decides_once_the_second_has_signed",
+        {},
+    ),
+    "B6: any source will do": (
+        python("tipstaff.cli.policy.verifying", "_source", lambda *_: "whatever"),
+        BUNDLES,
+        "test_each_broken_link_is_named",
+        {},
+    ),
     "KG-08: passing tests are assumed": (
         python("tipstaff.evidence.golden", "run", everything_passes),
         TIERS,
@@ -170,6 +196,7 @@ def test_planted_fault_turns_a_test_red(
     tests = module(path)
     given: dict[str, Any] = {
         "workshop": workshop,
+        "shop": workshop,
         "monkeypatch": monkeypatch,
         "project": workshop.root,
         "run_cli": run,
