@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -16,32 +15,12 @@ from support.command_line import Result
 from support.readme import README, ROOT, block, commands, files
 from support.repositories import commit, write
 from tipstaff.documents.config import LocalConfig, TeamConfig
-from tipstaff.pdp.opa import Opa
 
 SOURCE = ROOT / "cmd" / "tipstaff"
 _VARIABLE = re.compile(r"\b(?:TIPSTAFF|SKYTWIN|GITHUB|XDG)_[A-Z][A-Z0-9_]*\b")
 # Handed to git for one push, and meant for nobody else.
 _INTERNAL = {"TIPSTAFF_PUSH_TOKEN"}
 _OURS = re.compile(r"^\| `([^|]*)` \|", re.MULTILINE)
-
-
-@pytest.fixture
-def shell(opa_program: Opa, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., str]:
-    """Runs one line of a README block as a shell would, and holds its exit code against the announced one."""
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    (programs / "opa").symlink_to(opa_program.path)
-    (programs / "tipstaff").symlink_to(Path(sys.executable).parent / "tipstaff")
-    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
-
-    def run(line: str, cwd: Path, code: int = 0) -> str:
-        done = subprocess.run(
-            ["bash", "-c", line], cwd=cwd, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == code, f"{line}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
-
-    return run
 
 
 def test_quick_start_does_what_it_says(

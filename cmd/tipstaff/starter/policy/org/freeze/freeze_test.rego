@@ -16,3 +16,9 @@ test_control_act_on_a_freeze_day_is_not_denied if {
 	act := object.union(_change, {"kind": "control"})
 	count(freeze.deny) == 0 with input as act with freeze.days as {"2027-01-01"}
 }
+
+test_each_day_is_a_date if {
+	every day in freeze.days {
+		time.parse_ns("2006-01-02", day)
+	}
+}
