@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from support.command_line import Result
-from support.readme import README, ROOT, block, commands, files
+from support.readme import README, ROOT, block, commands
 from support.repositories import commit, write
 from tipstaff.documents.config import LocalConfig, TeamConfig
 
@@ -35,15 +35,6 @@ def test_quick_start_does_what_it_says(
             key = waiting[0]["key"]
     changes = run_cli("change", "list", "--json", cwd=repository).json["changes"]
     assert [change["state"] for change in changes] == ["ready"]
-
-
-def test_overlay_tour_works(
-    project: Path, shell: Callable[..., str], run_cli: Callable[..., Result]
-) -> None:
-    write(project, files())
-    for command, code in commands("overlay"):
-        shell(command, project, code)
-    assert run_cli("policy", "test", "--json", cwd=project).json["failed"] == 0
 
 
 def test_embedding_example_works(project: Path) -> None:
@@ -89,7 +80,9 @@ def test_every_setting_is_explained_and_no_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "document", [*ROOT.glob("*.md"), *ROOT.glob("policy/*.md")], ids=lambda file: file.name
+    "document",
+    [file for place in ("*.md", "policy/*.md", ".github/*.md") for file in ROOT.glob(place)],
+    ids=lambda file: file.name,
 )
 def test_every_link_inside_the_project_resolves(document: Path) -> None:
     text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)

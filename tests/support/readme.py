@@ -17,7 +17,7 @@ def block(name: str, document: Path = README) -> str:
     return _marked("run", document)[name]
 
 
-def files(document: Path = README) -> dict[str, str]:
+def files(document: Path) -> dict[str, str]:
     """The files that the document shows, by their path."""
     return _marked("file", document)
 
