@@ -68,19 +68,13 @@ REGO = "\n\n".join(
 )
 
 
-@pytest.fixture
-def failing(workshop: Workshop) -> Workshop:
-    """A workshop whose overlay has rules that fail, each for one subject."""
-    workshop.configure(autonomy=AUTOMATIC)
-    workshop.sign({"org/failing/failing.rego": REGO + "\n"})
-    return workshop
-
-
 @pytest.mark.promise("D5", "row 36", "row 37", "row 38", "BR-12")
 def test_rule_that_fails_or_contradicts_itself_is_a_denial_that_says_so(
-    failing: Workshop, record_property: Callable[[str, object], None]
+    workshop: Workshop, record_property: Callable[[str, object], None]
 ) -> None:
-    with failing.engine() as engine:
+    workshop.configure(autonomy=AUTOMATIC)
+    workshop.sign({"org/failing/failing.rego": REGO + "\n"})
+    with workshop.engine() as engine:
         assert engine.decide(a_change(subject__id="nobody")).effect == "allow"
         verdicts = {name: engine.decide(a_change(subject__id=name)) for name in FAILING}
         assert {

@@ -17,7 +17,9 @@ import pytest
 from support.figures import dice, figure
 from support.ledger_parts import note, trail
 from support.trail_damage import EDITS, flipped, rechained, rehashed
+from tipstaff.ledger import chain as chaining
 from tipstaff.ledger import writer as writing
+from tipstaff.ledger.checkpoint import Witness
 from tipstaff.ledger.trail import Trail, Verification
 
 TESTS = Path(__file__).parents[1]
@@ -128,8 +130,8 @@ def test_witness_hears_of_the_head_each_minute_and_each_thousand_records(
     ages, counts = [], []
     signed_at, signed_seq = now[0], 0
     mine.append(note())
-    for step in range(60):
-        now[0] += (step % 7) * 0.3
+    for step in range(21):
+        now[0] += (step % 7) * 1.5
         mine.append(*[note()] * (1 + 97 * (step % 5)))
         last = witness.latest(mine._writer._trail)
         assert last is not None
@@ -258,3 +260,19 @@ def test_sound_trail_raises_no_alarm_and_is_proven_quickly(
         f"{records:,} records of {size:.0f} bytes, 0 alarms, {records / took:,.0f} a second of "
         f"processor time; {took / bare:.1f} times reading and hashing the lines",
     )
+
+
+@pytest.mark.promise("L9")
+def test_proving_looks_at_each_line_once_and_checks_one_signature(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(5):
+        with trail(tmp_path) as mine:
+            mine.append(*[note()] * 20)
+    looks: list[object] = []
+    for owner, name in ((chaining, "read_link"), (Witness, "is_signed")):
+        real = getattr(owner, name)
+        counted = lambda *given, real=real, name=name: looks.append(name) or real(*given)  # noqa: E731
+        monkeypatch.setattr(owner, name, counted)
+    assert mine.verify() == Verification(100, ())
+    assert (looks.count("read_link"), looks.count("is_signed")) == (100, 1)
