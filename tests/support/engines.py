@@ -12,9 +12,10 @@ import ssl
 import subprocess
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,10 +73,19 @@ def name_remote(patch: pytest.MonkeyPatch, remote: Remote) -> None:
 
 
 class RemoteOpa:
-    """A real OPA behind TLS on the signed bundles, in a folder of its own; it can be ended and started again."""
+    """A real OPA behind TLS on the signed bundles, in a folder of its own; it can be ended and started again.
+
+    ``settings`` replace parts of its configuration.
+    """
 
     def __init__(
-        self, folder: Path, opa: Opa, bundles: Sequence[Bundle], *, by_certificate: bool = False
+        self,
+        folder: Path,
+        opa: Opa,
+        bundles: Sequence[Bundle],
+        *,
+        by_certificate: bool = False,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         # A folder that brings certificates may bring ones that nobody believes.
         self._is_checked = not (folder / "ca.pem").exists()
@@ -96,7 +106,7 @@ class RemoteOpa:
             (folder / f"{bundle.name}.tar.gz").write_bytes(data)
         access = {"identity_sha256": hashlib.sha256(identity.encode()).hexdigest()}
         (folder / "access.json").write_text(json.dumps({"tipstaff-access": access}))
-        (folder / "config.json").write_text(json.dumps(drawn.config))
+        (folder / "config.json").write_text(json.dumps({**drawn.config, **(settings or {})}))
         self.folder, self._argv = folder, drawn.argv
         self.remote = Remote(
             f"https://{self.address}",
