@@ -10,11 +10,29 @@ import pytest
 
 from support.documents import a_change
 from support.workshop import Workshop
+from tipstaff.documents.verdict import Verdict
 from tipstaff.pdp.issuing import Issuer
 from tipstaff.pdp.opa import Opa
 
-RULE = 'package org.house\n\ndeny contains "word {0}" if input.kind == "change"\n'
 OUTCOMES = 50
+
+
+def _rego(number: int) -> str:
+    """An overlay with 50 rules, each with a reason of its own for a subject of its own; ``all`` meets every one."""
+    rules = (
+        f'deny contains "word {number}, rule {rule}" if input.subject.id in ["{rule}", "all"]'
+        for rule in range(OUTCOMES)
+    )
+    return "\n\n".join(("package org.house", *rules)) + "\n"
+
+
+def _asked(subject: str) -> dict[str, Any]:
+    return a_change(subject__id=subject)
+
+
+def _words(verdict: Verdict) -> set[str]:
+    """What the overlay said; empty where the answer was refused."""
+    return {one.message for one in verdict.reasons if one.message.startswith("word ")}
 
 
 @pytest.mark.promise("B5", "B2")
@@ -28,21 +46,24 @@ def test_no_answer_mixes_two_revisions(
         opa, workshop.root / "policy", "org", workshop.state / "keys/team.pem", workshop.state
     )
     words: dict[str, str] = {}
-    answers: list[list[tuple[str, str]]] = []
+    answers: list[list[tuple[str, set[str]]]] = []
     done = Event()
 
     def swap(number: int) -> None:
         file = workshop.root / "policy/org/house/house.rego"
         file.parent.mkdir(exist_ok=True)
-        file.write_text(RULE.format(number))
+        file.write_text(_rego(number))
         bundle, _ = issuer.sign(None)
         words[bundle.revision] = f"word {number}"
 
     def client(_: int) -> None:
+        subjects = [str(rule) for rule in range(OUTCOMES)]
         with workshop.engine() as engine:
             while not done.is_set():
-                verdicts = engine.decide_many([a_change() for _ in range(OUTCOMES)])
-                answers.append([(v.decision_id, v.reasons[0].message) for v in verdicts])
+                verdicts = engine.decide_many([_asked(subject) for subject in subjects])
+                answers.append([(one.decision_id, _words(one)) for one in verdicts])
+                alone = engine.decide(_asked("all"))
+                answers.append([(alone.decision_id, _words(alone))])
 
     swap(0)
     workshop.decide(a_change())
@@ -62,11 +83,12 @@ def test_no_answer_mixes_two_revisions(
         if record["decision"] == "deny"
     }
     spoken = 0
-    for batch in answers:
-        said = {message for _, message in batch if message.startswith("word ")}
-        assert len(said) <= 1
-        for decision, message in batch:
-            if message.startswith("word "):
+    for answer in answers:
+        assert len({message.partition(",")[0] for _, said in answer for message in said}) <= 1
+        for place, (decision, said) in enumerate(answer):
+            rules = range(OUTCOMES) if len(answer) == 1 else [place]
+            if said:
                 spoken += 1
-                assert words[revisions[decision]] == message
+                assert said == {f"{words[revisions[decision]]}, rule {rule}" for rule in rules}
+    print(f"{swaps} swaps, {clients} clients, {spoken} answers of the overlay")
     assert spoken > 0
