@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import glob
 import os
 import secrets
 import stat
@@ -17,6 +18,7 @@ from pathlib import Path
 
 _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW
 _LOOK_S = 0.01
+_RANDOM_BYTES = 8
 
 
 def private_folder(path: Path) -> None:
@@ -51,7 +53,7 @@ def read_regular(path: Path, *, limit: int, owned: bool = False) -> bytes:
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Replace the file: written beside it, synced, renamed, and the folder synced."""
     private_folder(path.parent)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(_RANDOM_BYTES)}")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -65,6 +67,12 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o600) -> None:
             beside.unlink()
         raise
     sync_folder(path.parent)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what ``write_atomically`` left beside the file when it was killed; nobody else may be writing it now."""
+    for beside in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 2 * _RANDOM_BYTES}"):
+        beside.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tipstaff.errors import ContractError, DecisionError
-from tipstaff.files import private_folder, read_regular, write_atomically
+from tipstaff.files import private_folder, read_regular, remove_leftovers, write_atomically
 from tipstaff.pdp import archive
 from tipstaff.pdp.bundle import Bundle, Issue, claims, issue, load, overlay_file, public_key
-from tipstaff.pdp.kept import Kept, keep, kept
+from tipstaff.pdp.kept import Kept, keep, kept, place
 from tipstaff.pdp.marks import Marks
 from tipstaff.pdp.opa import Opa
 from tipstaff.pdp.places import held
@@ -70,6 +70,8 @@ class Issuer:
 
     def _put(self, source: Source, as_issue: Issue) -> Bundle:
         data, bundle = issue(self.opa, source, key=self.key, out=self.file, as_issue=as_issue)
+        for file in (self.file, signatures_file(self.file), place(self.state, bundle)):
+            remove_leftovers(file)
         keep(self.state, bundle, data)
         write_atomically(self.file, data, mode=0o644)
         signatures_file(self.file).unlink(missing_ok=True)  # they are on the bundle before

@@ -22,9 +22,14 @@ class Kept:
     file: Path
 
 
+def place(state: Path, bundle: Bundle) -> Path:
+    """Where a bundle is kept."""
+    return _folder(state, bundle.name) / f"{bundle.revision}.tar.gz"
+
+
 def keep(state: Path, bundle: Bundle, data: bytes) -> None:
     """Keep the bytes of a bundle; raises ``OSError``."""
-    file = _folder(state, bundle.name) / f"{bundle.revision}.tar.gz"
+    file = place(state, bundle)
     if not file.exists():
         private_folder(file.parent)
         write_atomically(file, data)

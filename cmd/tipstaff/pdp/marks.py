@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from tipstaff.documents.strict_json import canonical, loads
 from tipstaff.errors import ContractError, DecisionError
-from tipstaff.files import locked, private_folder, read_regular, write_atomically
+from tipstaff.files import locked, private_folder, read_regular, remove_leftovers, write_atomically
 from tipstaff.pdp.bundle import Bundle
 from tipstaff.pdp.identity import LARGEST
 from tipstaff.pdp.places import witness_folder
@@ -135,8 +135,9 @@ class Marks:
         body = {name: [mark.sequence, mark.digest] for name, mark in marks.items()}
         document = {"schema_version": 1, "place": self._place, "marks": body}
         data = canonical({**document, "sha256": _digest(document)}) + b"\n"
-        write_atomically(self.witness, data)
-        write_atomically(self.file, data)
+        for file in (self.witness, self.file):
+            remove_leftovers(file)
+            write_atomically(file, data)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
