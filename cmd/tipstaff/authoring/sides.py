@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tipstaff import declared
+from tipstaff.authoring.changed import path_within, tree_at
 from tipstaff.authoring.evaluation import Rules
 from tipstaff.documents import strict_yaml
 from tipstaff.documents.base import Json
@@ -119,35 +120,23 @@ def _named(file: str | None, folder: Path | None, shown: Path) -> str | None:
 def _folder_at(edit: Edit, team: ConfigFile | None, target: Path) -> Path | None:
     """The folder as it is at the commit, written below ``target``; None where the commit has none."""
     path = _inside(edit, team)
-    tree = edit.commit
-    if path:
-        line = edit.repository.run("ls-tree", "-z", "--full-tree", edit.commit, "--", path)
-        if not line:
-            if edit.name == SHIPPED:
-                raise ContractError(
-                    "policy.none",
-                    f"{edit.base_label} has no such policy folder",
-                    file=path,
-                    fix="name a commit that has the folder",
-                )
-            return None
-        tree = line.split(b"\t", 1)[0].split()[2].decode("ascii")
+    tree = tree_at(edit.repository, edit.commit, path)
+    if tree is None:
+        if edit.name == SHIPPED:
+            raise ContractError(
+                "policy.none",
+                f"{edit.base_label} has no such policy folder",
+                file=path,
+                fix="name a commit that has the folder",
+            )
+        return None
     edit.repository.extract(tree, target)
     return target
 
 
 def _inside(edit: Edit, team: ConfigFile | None) -> str:
     """The folder's path in the repository; where the team's file of the base names another overlay, that one."""
-    root = edit.repository.root.resolve()
-    try:
-        path = edit.folder.resolve().relative_to(root).as_posix()
-    except ValueError as error:
-        raise ContractError(
-            "repository.path",
-            f"the policy folder lies outside the repository {root}",
-            file=str(edit.folder),
-            fix="name a folder of this repository, or run in the folder's own one",
-        ) from error
+    path = path_within(edit.repository, edit.folder)
     here = _named_overlay(_team_here(edit.repository.root))
     if edit.name == OVERLAY and path == here:
         path = _named_overlay(team)

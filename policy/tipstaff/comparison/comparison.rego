@@ -6,7 +6,7 @@
 #   less; a loosening nobody acknowledged by its id stops the edit.
 package tipstaff.comparison
 
-_strictness := data.tipstaff.comparison.strictness
+_strictness := {effect: rank | some rank, effect in data.tipstaff.comparison.strictness}
 
 # METADATA
 # title: The report

@@ -73,6 +73,18 @@ test_fewer_confirmations_or_duties_are_looser if {
 	_class_of(_allow, object.union(_allow, {"obligations": []})) == "loosened"
 	_class_of(object.union(twice, {"confirmations": 1, "obligations": [{"id": "one"}]}), twice) == "loosened"
 	_class_of(_allow, object.union(_allow, {"obligations": [{"id": "one"}, {"id": "two"}]})) == "changed"
+	_class_of(_ask, object.union(_allow, {"confirmations": 2})) == "loosened"
+}
+
+test_rules_that_speak_on_both_sides_neither_went_nor_came if {
+	[flip] := _report(
+		[_case(
+			object.union(_ask, {"matched_rules": ["x#b", "x#both"]}),
+			object.union(_allow, {"matched_rules": ["x#both", "x#a"]}),
+		)],
+		[],
+	).flips
+	flip.rules == {"went": ["x#b"], "came": ["x#a"]}
 }
 
 test_effect_that_nobody_ranked_is_looser if {
@@ -95,4 +107,5 @@ test_id_depends_on_the_case_and_both_effects if {
 		]
 	}
 	count(ids) == 3
+	"6dbf97142291aec0" in ids
 }

@@ -33,7 +33,7 @@ test_floats_and_strings_are_no_count if {
 	every value in [null, "12", 12, {}, {"a": 12}] {
 		not shapes.are_counts(value)
 	}
-	every value in ["0", "12", "", null, true, [], {}, -1, 0.5, 12.5, 12.0, 1.2e1, 1e309, 9999999999999999] {
+	every value in ["0", "12", "", null, true, [], {}, -1, 0.5, 12.5, 12.0, 1.2e1, 1e309, 1000000000000000] {
 		not shapes.are_counts([value])
 		not shapes.are_counts([7, value])
 	}

@@ -7,19 +7,19 @@ package tipstaff.sidecar
 #   and answer only what is listed in `logged` is kept, so no source text, path, command or message leaves that way.
 #   What stays bears the decision's id, under which the audit trail has everything.
 # scope: document
-mask contains {"op": "upsert", "path": "/input", "value": _kept("input")}
+mask contains {"op": "upsert", "path": "/input", "value": _question}
 
-mask contains {"op": "upsert", "path": "/result", "value": _kept("result")}
+mask contains {"op": "upsert", "path": "/result", "value": _answer}
 
 mask contains "/nd_builtin_cache"
 
-_kept(part) := {"documents": [_listed(part, document) | some document in input.input.documents]} if {
-	part == "input"
+_question := {"documents": [_listed("input", document) | some document in input.input.documents]} if {
 	input.input.documents
-} else := [_listed(part, verdict) | some verdict in input.result] if {
-	part == "result"
+} else := _listed("input", object.get(input, "input", {}))
+
+_answer := [_listed("result", verdict) | some verdict in input.result] if {
 	is_array(input.result)
-} else := _listed(part, object.get(input, part, {}))
+} else := _listed("result", object.get(input, "result", {}))
 
 _listed(part, value) := json.filter(value, data.tipstaff.sidecar.logged[part]) if {
 	is_object(value)

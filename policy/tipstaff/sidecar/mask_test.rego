@@ -5,7 +5,7 @@ import data.tipstaff.testing
 
 _masked(event) := {mask.path: mask.value |
 	some mask in sidecar.mask with input as event
-	is_object(mask)
+	mask.op == "upsert"
 }
 
 _document := object.union(testing.change_with({"/evidence/drift": {"source": "canary"}, "/context/pause/switches": {"X": "canary"}}), {"subject": {"id": "canary"}})
@@ -40,4 +40,29 @@ test_log_of_what_is_no_document_is_empty if {
 		_masked(event) == {"/input": {}, "/result": {}}
 	}
 	_masked({"input": {"documents": ["canary"]}, "result": ["canary"]}) == {"/input": {"documents": [{}]}, "/result": [{}]}
+}
+
+_question := {
+	"schema_version": 1, "kind": "change", "action": {"class": "augment"},
+	"resource": {"base": "b", "diff_sha256": "d"},
+	"evidence": {
+		"tests": {"passed": 1, "failed": 2, "skipped": 3, "diff_sha256": "d"},
+		"sandbox": {"backend": "bubblewrap", "profile": "strict", "isolated": true},
+	},
+	"context": {
+		"decision_id": "id", "now": "2026-07-01T12:00:00Z", "actor": {"type": "human"}, "bundles": {"tipstaff": "r"},
+		"config": {"team_sha256": "t", "local_sha256": "l"}, "judged_sha256": "j",
+	},
+}
+
+_verdict_kept := {
+	"schema_version": 1, "kind": "change", "effect": "allow", "confirmations": 0, "codes": ["a"],
+	"matched_rules": ["x#a"], "policy": {"tipstaff": "r"}, "decision_id": "id",
+}
+
+test_each_fact_that_is_listed_is_kept if {
+	_masked({
+		"input": object.union(_question, {"subject": {"id": "alice"}, "action": {"command": "ls"}}),
+		"result": object.union(_verdict_kept, {"reasons": [{"message": "m"}]}),
+	}) == {"/input": _question, "/result": _verdict_kept}
 }

@@ -17,6 +17,7 @@ from tipstaff.errors import ContractError
 from tipstaff.pdp.opa import ensure
 
 if TYPE_CHECKING:
+    from tipstaff.authoring.mutants import Mutant
     from tipstaff.authoring.mutation import Outcome
 
 _ALL = 100.0
@@ -26,20 +27,31 @@ _ALL = 100.0
 @folder_argument
 @click.option("--only", metavar="PACKAGE", help="One package and those below it, as org.size.")
 @click.option(
+    "--changed",
+    "ref",
+    metavar="REF",
+    help="Only files that differ from a commit, or whose tests beside them do.",
+)
+@click.option(
     "--minimum",
     type=click.FloatRange(0, _ALL),
     help="Percent that must be killed; else as mutation.toml says, the folder's or Tipstaff's own.",
 )
-@click.option("--strict", is_flag=True, help="A survivor that nobody explains is a finding.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Each survivor that nobody explains is a finding, instead of a low score.",
+)
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     help="How many mutants to try at a time; else one a processor.",
 )
 @json_option
-def mutate(
+def mutate(  # noqa: PLR0913 (one parameter for each option)
     folder: Path | None,
     only: str | None,
+    ref: str | None,
     minimum: float | None,
     strict: bool,
     jobs: int | None,
@@ -52,7 +64,8 @@ def mutate(
 
     A survivor that cannot be killed is explained in mutation.toml beside the policy, by its id.
 
-    Exits 1 when the score is below the minimum, or an explanation fits no survivor.
+    Exits 1 when the score is below the minimum, with --strict when a survivor is not explained, and when an explanation
+    fits no survivor.
     """
     from tipstaff.authoring import explained, mutation, policy_tree
 
@@ -70,25 +83,43 @@ def mutate(
             field=only,
             fix="name a folder with rules, and with --only a package of it",
         )
+    if ref is not None:
+        given = _touched(folder, ref, given)
     outcomes = mutation.run(opa, tree, given, jobs=jobs or os.cpu_count() or 1, tell=_tell)
-    wanted = next(
-        one for one in (minimum, said.minimum, explained.read(ours).minimum) if one is not None
-    )
-    report = _report(folder, outcomes, said.reasons, wanted, whole=only is None)
+    if minimum is None and not strict:
+        minimum = next(
+            one for one in (said.minimum, explained.read(ours).minimum) if one is not None
+        )
+    whole = only is None and ref is None
+    report = _report(folder, outcomes, said.reasons, minimum, whole=whole)
     if as_json:
         print_json(report)
     else:
         _show(report)
-    unexplained = any(one["explained"] is None for one in report["survivors"])
-    is_enough = report["score"] >= wanted and not report["unused"]
-    return 0 if is_enough and not (strict and unexplained) else 1
+    return 0 if _is_enough(report, strict=strict) else 1
+
+
+def _touched(folder: Path, ref: str, given: Sequence[Mutant]) -> list[Mutant]:
+    from tipstaff.authoring.changed import differing, is_touched
+    from tipstaff.evidence.repository import Repository
+
+    repository = Repository.open(folder)
+    changed = differing(repository, repository.resolve(ref), folder)
+    return [mutant for mutant in given if is_touched(mutant.file, changed)]
+
+
+def _is_enough(report: dict[str, Any], *, strict: bool) -> bool:
+    score, minimum = report["score"], report["minimum"]
+    is_low = score is not None and minimum is not None and score < minimum
+    is_open = strict and any(one["explained"] is None for one in report["survivors"])
+    return not (is_low or is_open or report["unused"])
 
 
 def _report(
     folder: Path,
     outcomes: Sequence[Outcome],
     reasons: dict[str, str],
-    minimum: float,
+    minimum: float | None,
     *,
     whole: bool,
 ) -> dict[str, Any]:
@@ -101,7 +132,7 @@ def _report(
         "mutants": counted,
         "killed": killed,
         "survived": len(survivors),
-        "score": round(100 * killed / counted, 2) if counted else 0.0,
+        "score": round(100 * killed / counted, 2) if counted else None,
         "minimum": minimum,
         "uncompiled": len(outcomes) - counted,
         "unused": sorted(key for key in reasons if key not in used and (whole or key in tried)),
@@ -132,9 +163,14 @@ def _show(report: dict[str, Any]) -> None:
             click.echo(f"    explained: {visible(one['explained'])}")
     for key in report["unused"]:
         click.echo(f"the explanation of {key} fits no survivor: remove it from mutation.toml")
+    if report["score"] is None:
+        click.echo("nothing was changed that the rules rest on")
+        return
+    known = sum(one["explained"] is not None for one in report["survivors"])
+    wanted = "" if report["minimum"] is None else f", wanted {report['minimum']:g} %"
     click.echo(
-        f"{report['killed']} of {report['mutants']} mutants killed, {report['survived']} survived: "
-        f"{report['score']:g} %, wanted {report['minimum']:g} %"
+        f"{report['killed']} of {report['mutants']} mutants killed, {report['survived']} survived, {known} of these "
+        f"explained: {report['score']:g} %{wanted}"
     )
 
 
