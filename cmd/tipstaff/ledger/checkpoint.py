@@ -22,6 +22,8 @@ from tipstaff.ledger import faults
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+# A holder works for milliseconds; one that is stopped must not stop everybody else for good.
+LOCK_SECONDS = 30.0
 _SMALL = 1 << 16
 
 
@@ -111,7 +113,7 @@ class Witness:
     def sign(self, trail: str, *, seq: int, head: str, at: str) -> Checkpoint:
         """Sign and keep a checkpoint. Refuses (``trail.rolled_back``) one older than the last of that trail."""
         private_folder(self.folder)
-        with locked(self.folder / "lock"):
+        with locked(self.folder / "lock", timeout_s=LOCK_SECONDS):
             last = self.latest(trail)
             if last is not None and last.seq > seq:
                 raise faults.rolled_back(self.file(trail), last.seq, seq)

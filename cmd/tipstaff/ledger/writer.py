@@ -18,7 +18,7 @@ from tipstaff.errors import ContractError
 from tipstaff.files import locked, private_folder, sync_folder
 from tipstaff.ledger import faults, tail
 from tipstaff.ledger.chain import Chain, Region
-from tipstaff.ledger.checkpoint import Witness
+from tipstaff.ledger.checkpoint import LOCK_SECONDS, Witness
 from tipstaff.ledger.identity import TRAIL, identify, set_aside
 from tipstaff.ledger.record import MAX_SEQ, ZERO_HASH, NewRecord, read_record, seal
 from tipstaff.project import timestamp
@@ -58,7 +58,7 @@ class Writer:
         """Write a group durably. Raises ``EvidenceError`` (nothing counts as written) or ``ContractError``."""
         with self._mutex, faults.writing(self.path):
             private_folder(self._state)
-            with locked(self.path) as descriptor:
+            with locked(self.path, timeout_s=LOCK_SECONDS) as descriptor:
                 region, adopted = self._follow(descriptor)
                 records, data, seen = self._sealed(new, region, adopted)
                 self._write(descriptor, data)
@@ -72,7 +72,7 @@ class Writer:
         """Move the trail away, whatever state it is in, so that the next record begins a new one."""
         with self._mutex, faults.writing(self.path):
             private_folder(self._state)
-            with locked(self.path):
+            with locked(self.path, timeout_s=LOCK_SECONDS):
                 before = set_aside(self._state, self._witness, timestamp(self._clock()))
             self._head, self._trail, self._anchor = None, "", None
             self._since_anchor.clear()
@@ -84,7 +84,7 @@ class Writer:
         with self._mutex, faults.writing(self.path):
             if not self._appended:
                 return
-            with locked(self.path) as descriptor:
+            with locked(self.path, timeout_s=LOCK_SECONDS) as descriptor:
                 self._follow(descriptor)
                 self._sign()
             self._appended = False
