@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW
-_LOOK_S = 0.01
+_FIRST_LOOK_S, _LOOK_S = 0.0005, 0.01
 _RANDOM_BYTES = 8
 
 
@@ -122,10 +122,12 @@ def _lock(path: Path, deadline: float | None) -> int:
 
 
 def _wait(descriptor: int, deadline: float) -> None:
+    look_s = _FIRST_LOOK_S
     while not _acquire(descriptor, fcntl.LOCK_EX):
         if time.monotonic() > deadline:
             raise TimeoutError(errno.ETIMEDOUT, "another process holds it")
-        time.sleep(_LOOK_S)
+        time.sleep(look_s)
+        look_s = min(2 * look_s, _LOOK_S)
 
 
 def _acquire(descriptor: int, kind: int) -> bool:
