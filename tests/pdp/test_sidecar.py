@@ -22,11 +22,11 @@ from support.sidecars import (
     WIDE_S,
     effect,
     effect_of,
-    freeze,
     is_gone,
     keeper_of,
     wait_until,
 )
+from tipstaff.engine.faults import freeze
 from tipstaff.errors import DecisionError
 from tipstaff.pdp import sidecar
 from tipstaff.pdp.bundle import Bundle

@@ -49,7 +49,8 @@ def plan(opa: Opa, bundles: Sequence[Bundle], program: str, more: Sequence[str])
     contents = tuple(content(bundle) for bundle in bundles)
     config = _config(bundles)
     argv = [program, "run", "--server", "--authorization=basic", "--config-file=config.json"]
-    argv += ["--log-level=error", "--skip-version-check", "--shutdown-grace-period=1", *more]
+    argv += ["--log-level=error", "--skip-version-check", "--shutdown-grace-period=1"]
+    argv += ["--optimize-store-for-read-speed", *more]
     digests = [hashlib.sha256(data).hexdigest() for data in contents]
     whole = json.dumps([argv, opa.version, config, digests], sort_keys=True)
     identity = hashlib.sha256(whole.encode()).hexdigest()[:16]

@@ -79,4 +79,12 @@ _protects(pattern, path) if matches(trim_suffix(pattern, "/**"), path)
 # METADATA
 # title: A name in the one spelling in which protected names are compared
 # description: Lower case, with letters that some file systems take for others replaced by those.
-folded(text) := strings.replace_n(data.tipstaff.paths.folds, lower(text)) if is_string(text)
+folded(text) := lower(text) if {
+	_is_ascii(text)
+} else := strings.replace_n(data.tipstaff.paths.folds, lower(text)) if is_string(text)
+
+# Most paths; the table of look-alikes costs more than all else that is asked about one.
+_is_ascii(text) if {
+	is_string(text)
+	regex.match(`^[\x00-\x7f]*$`, text)
+}
