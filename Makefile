@@ -89,7 +89,7 @@ policy-check: setup policy-test ## Types, capabilities and conventions of the Re
 	@$(BIN)/tipstaff policy check policy
 	@$(OFFLINE) $(BIN)/tipstaff policy test policy --coverage 100
 
-mutate: setup ## Change the policy in about 2,000 small ways, and list what its tests do not notice
+mutate: setup ## Change the policy in about 4,000 small ways, and list what its tests do not notice
 	@echo "== mutants of the policy"
 	@$(OFFLINE) $(BIN)/tipstaff policy mutate policy
 

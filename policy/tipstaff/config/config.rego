@@ -81,7 +81,7 @@ default profile := "strict"
 
 profile := team.sandbox.profile if {
 	is_string(team.sandbox.profile)
-	object.get(local, ["sandbox", "profile"], "") != "strict"
+	object.get(local, ["sandbox", "profile"], null) != "strict"
 }
 
 # METADATA

@@ -13,7 +13,7 @@ _said(facts) := {"grant": testing.codes(granted), "deny": testing.codes(refused)
 # custom:
 #   req: [PA-06, AP-04]
 test_person_is_granted_every_known_act if {
-	every act in ["approve", "reject", "restart", "resume"] {
+	every act in ["approve", "policy accept", "policy rollback", "reject", "restart", "resume"] {
 		_said({"/action/type": act}) == {"grant": {"control.granted"}, "deny": set()}
 	}
 }
@@ -22,7 +22,7 @@ test_person_is_granted_every_known_act if {
 # custom:
 #   req: [PA-06, AP-04]
 test_agent_and_ci_are_refused_every_act if {
-	every act in ["approve", "reject", "restart", "resume"] {
+	every act in ["approve", "policy accept", "policy rollback", "reject", "restart", "resume"] {
 		every type in ["agent", "ci", "Human", "human ", "", true, ["human"], {"human": "human"}] {
 			_said({"/action/type": act, "/context/actor/type": type}) == {
 				"grant": set(),

@@ -37,7 +37,7 @@ _bound(branch) := array.concat(
 			some name in array.slice(call.operands, 0, last)
 			name.type == "var"
 		],
-		[[node.value.value, node.domain] | some node in branch.domains],
+		[[node.value.value, node.domain] | some node in branch.nodes],
 	),
 )
 
@@ -58,7 +58,6 @@ _origin(term) := term.value if term.type == "var"
 _origin(term) := term.value[0].value if term.type == "ref"
 
 _origin(term) := _origin_of_default(term.value[1]) if {
-	term.type == "call"
 	_called(term.value[0]) == "object.get"
 }
 
@@ -70,7 +69,7 @@ _spelled(term) := json.marshal([term.value]) if term.type == "var"
 
 _spelled(term) := json.marshal([part.value | some part in term.value]) if term.type == "ref"
 
-_spelled(term) := "" if term.type == "call"
+_spelled(term) := null if term.type == "call"
 
 _shown(term) := concat(".", [sprintf("%v", [part]) | some part in json.unmarshal(_spelled(term))]) if term.type != "call"
 
@@ -83,7 +82,7 @@ _guarded(branch, bound) := asked | {also |
 	some also in pair
 } if {
 	asked := {_spelled(operand) |
-		some node in branch.expressions
+		some node in branch.nodes
 		not node.negated
 		_called(node.terms[0]) in data.tipstaff.conventions.guards
 		some operand in _rest(node.terms)

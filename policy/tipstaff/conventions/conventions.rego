@@ -24,10 +24,10 @@ _is_overlay if input.root == data.tipstaff.conventions.overlay_root
 
 _sources := [source |
 	some file in input.files
-	source := object.union(object.remove(file, ["tree"]), {
-		"package": [part.value | some part in array.slice(file.tree.package.path, 1, 100)],
+	source := object.union(file, {
+		"package": [part.value | some part in _rest(file.tree.package.path)],
 		"rules": object.get(file.tree, "rules", []),
-		"path": concat(".", [part.value | some part in array.slice(file.tree.package.path, 1, 100)]),
+		"path": concat(".", [part.value | some part in _rest(file.tree.package.path)]),
 		"row": file.tree.package.row,
 		"is_test": endswith(file.file, "_test.rego"),
 	})
@@ -50,7 +50,7 @@ _place(source, rule) := {
 	"rule": rule,
 } if {
 	parts := rule.head.ref
-	more := [part.value | some part in array.slice(parts, 1, count(parts)); part.type == "string"]
+	more := [part.value | some part in _rest(parts); part.type == "string"]
 	name := concat(".", array.concat([parts[0].value], more))
 }
 
@@ -66,9 +66,7 @@ _gives_reason(place) if {
 
 _gives_reason(place) if {
 	place.name in data.tipstaff.conventions.reasons
-	key := place.rule.head.key
-	key.type == "call"
-	_makes(key.value[0])
+	_makes(place.rule.head.key.value[0])
 }
 
 _makes(_) if _is_overlay

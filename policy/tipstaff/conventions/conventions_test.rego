@@ -103,7 +103,7 @@ test_package_that_is_excused_from_a_schema_is_not_found if {
 	note := {"file": "tipstaff/guard/guard.rego", "row": 3, "path": ["tipstaff", "guard"], "annotations": {"title": "G", "description": "g"}}
 	given := _with(_ours, {"/files/-": file, "/annotations/-": note})
 	_found(given) == set()
-	_found(given) == {"convention.schema tipstaff/guard/guard.rego:3 tipstaff.guard"} with data.tipstaff.conventions.without_schema as {}
+	_found(given) == {"convention.schema tipstaff/guard/guard.rego:3 tipstaff.guard"} with data.tipstaff.conventions.without_schema as []
 }
 
 test_reason_that_no_test_names_is_found if {
@@ -124,4 +124,77 @@ test_name_of_a_test_that_is_no_sentence_is_found if {
 	_found(_with(_ours, {"/files/-": _named_test("test_big_is_denied")})) == set()
 	_found(_with(_ours, {"/files/-": _named_test("helper")})) == set()
 	_found(_with(_overlay([]), {"/files/1/tree/rules/-": _rule("test_big", [])})) == set()
+}
+
+test_each_set_that_a_verdict_reads_is_read_only_in_its_place if {
+	every name in ["deny", "escalate", "obligations", "require_approval"] {
+		deep := _file("org/a/b/b.rego", ["org", "a", "b"], "org.a.b", [_rule(name, [])])
+		"convention.unread" in _codes(_with(_overlay([]), {"/files/-": deep}))
+		not "convention.unread" in _codes_of([_giving(name, _key, [])])
+	}
+}
+
+test_each_name_that_resembles_one_that_is_read_is_found if {
+	every name in [
+		"allow", "approve", "approvals", "block", "denied", "denies", "escalates", "escalation", "escalations", "obligation",
+		"permit", "require_approvals", "requires_approval", "violation", "violations", "warn",
+	] {
+		"convention.unread" in _codes_of([_rule(name, [])])
+	}
+}
+
+test_each_set_of_reasons_needs_a_test if {
+	every name in ["advice", "deny", "escalate", "findings", "grant", "hold", "require_approval", "shortfalls"] {
+		"convention.untested" in _codes(_with(_ours, {"/files/0/tree/rules/-": _giving(name, _key, [])}))
+	}
+}
+
+test_set_that_gives_no_reason_needs_neither_metadata_nor_test if {
+	_found(_overlay([_giving("_words", _key, [])])) == set()
+	_found(_overlay([_giving("_words", _call("object.union", []), [])])) == set()
+}
+
+test_rule_below_a_name_has_both_in_its_path if {
+	rule := {"row": 6, "body": [], "head": {"ref": [_var("sizes"), _text("big"), _var("x")], "value": _number(5)}}
+	_found(_overlay([rule])) == {"convention.metadata org/size/size.rego:6 org.size.sizes.big"}
+}
+
+test_length_that_is_no_number_is_not_compared if {
+	_found(_with(_overlay([]), {"/files/0/lines": "many"})) == set()
+}
+
+test_text_that_says_input_reads_nothing if {
+	bare := json.patch(_overlay([_rule("_big", [_is(_text("input"))])]), [{"op": "remove", "path": "/annotations/0/annotations/schemas"}])
+	_found(bare) == set()
+}
+
+test_package_without_a_note_lacks_title_description_and_schema if {
+	given := json.patch(_overlay([_rule("_big", [_is(_ref("input.kind"))])]), [{"op": "remove", "path": "/annotations/0"}])
+	_found(given) == {
+		"convention.metadata org/size/size.rego:3 org.size",
+		"convention.schema org/size/size.rego:3 org.size",
+	}
+}
+
+test_each_package_whose_input_is_no_document_is_excused if {
+	every name in ["comparison", "conventions", "decision", "explanation", "guard", "sidecar", "waivers"] {
+		path := concat(".", ["tipstaff", name])
+		file := _file("tipstaff/x.rego", ["tipstaff", name], path, [_rule("_a", [_is(_ref("input.kind"))])])
+		not "convention.schema" in _codes(_with(_ours, {"/files/-": file}))
+	}
+	other := _file("tipstaff/x.rego", ["tipstaff", "x"], "tipstaff.x", [_rule("_a", [_is(_ref("input.kind"))])])
+	"convention.schema" in _codes(_with(_ours, {"/files/-": other}))
+}
+
+test_reason_that_a_test_does_not_refer_to_is_untested if {
+	every term in [_call("f", [_text("deny")]), {"type": "ref", "row": 9, "value": [_var("size"), _var("deny")]}] {
+		tests := [_rule("test_big_is_denied", [_is(term)])]
+		_found(_with(_overlay([]), {"/files/1/tree/rules": tests})) == {"convention.untested org/size/size.rego:6 org.size.deny"}
+	}
+	beside := _rule("test_big_is_denied", [_is(_ref("size.deny"))])
+	"convention.untested" in _codes(_with(_overlay([beside]), {"/files/1/tree/rules": []}))
+}
+
+test_rule_that_is_named_like_a_test_is_none if {
+	not "convention.test_name" in _codes(_with(_ours, {"/files/0/tree/rules/-": _rule("test_big", [])}))
 }

@@ -115,7 +115,6 @@ _in_family(code, place) if {
 }
 
 _belongs(code, place) if {
-	_is_overlay
 	parts := split(place.path, ".")
 	startswith(concat("", [code, "."]), concat("", [parts[0], ".", parts[1], "."]))
 }

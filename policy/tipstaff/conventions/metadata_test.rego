@@ -1,5 +1,7 @@
 package tipstaff.conventions_test
 
+import data.tipstaff.conventions
+
 test_package_without_title_or_description_is_found if {
 	every key in ["title", "description"] {
 		given := json.patch(_overlay([]), [{"op": "remove", "path": concat("/", ["/annotations/0/annotations", key])}])
@@ -114,3 +116,35 @@ _giving_code(code) := _with(_ours, {
 		"annotations": object.union(_metadata, {"custom": {"code": code, "message": "m", "solution": "s"}}),
 	},
 })
+
+_messages_of(given) := {found.message |
+	report := conventions.report with input as given
+	some found in report.findings
+}
+
+test_missing_key_is_named if {
+	_messages_of(json.patch(_overlay([]), [{"op": "remove", "path": "/annotations/1/annotations/custom/code"}])) == {"the annotation lacks custom.code"}
+	_messages_of(_overlay([_rule("is_big", [])])) == {"the annotation lacks title"}
+}
+
+test_each_of_two_reasons_needs_a_title_of_its_own if {
+	second := {"file": "org/size/size.rego", "row": 12, "path": ["org", "size", "deny"], "annotations": object.union(
+		object.remove(_metadata, ["title"]),
+		{"custom": {"code": "org.size.other", "message": "m", "solution": "s"}},
+	)}
+	_found(_with(_overlay([object.union(_deny, {"row": 12})]), {"/annotations/-": second})) == {"convention.metadata org/size/size.rego:12 org.size.deny"}
+}
+
+test_each_key_that_is_read_may_stand_under_custom if {
+	every key in ["code", "confirmations", "controls", "message", "order", "severity", "solution"] {
+		note := {"file": "org/size/size.rego", "row": 9, "path": ["org", "size", "x"], "annotations": {"custom": {key: "org.size.x"}}}
+		_found(_with(_overlay([]), {"/annotations/-": note})) == set()
+	}
+}
+
+test_code_in_what_is_no_reason_counts_for_nothing if {
+	words := _giving("_words", {"type": "object", "value": [[_text("code"), _text("org.size")]]}, [])
+	_found(_overlay([words])) == set()
+	other := _giving("escalate", {"type": "object", "value": [[_text("code"), _text("org.size.x")], [_text("message"), _text("other")]]}, [])
+	not "convention.code_family" in _codes(_overlay([object.union(other, {"row": 12})]))
+}

@@ -28,7 +28,7 @@ _tested contains path if {
 _named_in(source) := {part.value |
 	walk(source.rules, [_, node])
 	node.type == "ref"
-	some part in array.slice(node.value, 1, count(node.value))
+	some part in node.value
 	part.type == "string"
 }
 

@@ -4,28 +4,23 @@ package tipstaff.conventions
 # called in it has a row, an operator's name and operands, whether it stands alone or inside another term.
 _branches := [branch |
 	some place in _rules
-	some depth in numbers.range(0, 19)
-	body := object.get(place.rule, array.slice(_elses, 0, depth), null)
-	is_object(body)
-	nodes := [node | walk(object.remove(body, ["else", "annotations"]), [_, node]); is_object(node)]
-	expressions := [node | some node in nodes; is_array(node.terms)]
-	terms := array.concat([node.value | some node in nodes; node.type == "call"], [node.terms | some node in expressions])
+	walk(place.rule, [path, body])
+	{step | some step in path} - {"else"} == set()
+	nodes := [node | walk(object.remove(body, ["else"]), [_, node])]
+	terms := array.concat([node.value | some node in nodes; node.type == "call"], [node.terms | some node in nodes])
 	branch := {
 		"file": place.file,
 		"row": body.row,
 		"path": place.path,
 		"package": concat(".", place.package),
 		"head": body.head,
-		"expressions": expressions,
-		"domains": [node | some node in nodes; node.domain],
+		"nodes": nodes,
 		"calls": [call |
 			some term in terms
 			call := {"row": term[0].row, "name": _called(term[0]), "operands": _rest(term)}
 		],
 	}
 ]
-
-_elses := ["else" | some _ in numbers.range(1, 20)]
 
 _rest(terms) := array.slice(terms, 1, count(terms))
 
@@ -50,8 +45,7 @@ _undefinable contains _named_spot(branch, call.row, term.value) if {
 
 _undefinable contains _named_spot(branch, branch.row, term.value) if {
 	some branch in _branches
-	some part in ["key", "value"]
-	term := branch.head[part]
+	some term in branch.head
 	term.type == "var"
 	[branch.package, term.value] in _truths
 }
@@ -88,7 +82,7 @@ _truths contains [concat(".", place.package), place.name] if {
 #   solution: "assign the operand first, read it with object.get and a default, or put the call into a rule of its own"
 findings contains _finding(rego.metadata.chain(), _named_spot(branch, node.row, name), name) if {
 	some branch in _branches
-	some node in branch.expressions
+	some node in branch.nodes
 	node.negated
 	name := _called(node.terms[0])
 	name != "equal"

@@ -1,5 +1,7 @@
 package tipstaff.conventions_test
 
+import data.tipstaff.conventions
+
 _five := _number(5)
 
 _unguarded := {"convention.comparison"}
@@ -119,4 +121,44 @@ test_negated_call_of_what_may_be_undefined_is_found if {
 test_print_that_is_left_over_is_found if {
 	_found(_overlay([_rule("_big", [_says("print", [_text("x")])])])) == {"convention.print org/size/size.rego:9 org.size._big"}
 	_found(_with(_overlay([]), {"/files/1/tree/rules/-": _rule("helper", [_says("print", [_text("x")])])})) == set()
+}
+
+test_guard_in_an_else_does_not_guard_the_rule if {
+	guarded := [_says("is_number", [_ref("input.n")]), _says("lt", [_ref("input.n"), _five])]
+	rule := _rule("_big", [_says("lt", [_ref("input.n"), _five])])
+	_codes_of([object.union(rule, {"else": _rule("_big", guarded)})]) == _unguarded
+}
+
+test_comparison_is_found_in_the_row_of_its_operator if {
+	operand := object.union(_ref("input.n"), {"row": 11})
+	_found(_overlay([_rule("_big", [_says("lt", [operand, _five])])])) == {"convention.comparison org/size/size.rego:9 org.size._big"}
+}
+
+_messages(body) := {found.message |
+	report := conventions.report with input as _overlay([_rule("_big", body)])
+	some found in report.findings
+}
+
+test_compared_operand_is_named if {
+	_messages([_says("lt", [_ref("input.resource.n"), _five])]) == {"input.resource.n is compared and its type is not asked, so null or a text would be compared as well"}
+	_messages([_says("lt", [_call("object.get", [_ref("input.n")]), _five])]) == {"object.get(…) is compared and its type is not asked, so null or a text would be compared as well"}
+}
+
+test_what_only_looks_like_a_name_or_a_call_is_followed_nowhere if {
+	compared := _says("lt", [_var("n"), _five])
+	_compares([_says("startswith", [_var("n"), _ref("input.n")]), compared]) == set()
+	_compares([_says("eq", [_text("n"), _ref("input.n")]), compared]) == set()
+	_compares([_some([_text("n")], _ref("input.files")), compared]) == set()
+	_compares([_is({"type": "array", "value": [_ref("lt"), _ref("input.n"), _five]})]) == set()
+	alias := _valued("_m", _var("n"))
+	_codes_of([alias, _rule("_big", [_says("assign", [_var("n"), _ref("input.n")]), _says("lt", [_var("_m"), _five])])]) == set()
+}
+
+test_text_that_is_the_name_of_a_rule_is_not_its_value if {
+	_codes_of([_rule("_big", []), _rule("_ok", [_says("equal", [_text("_big"), _five])])]) == set()
+	_codes_of([_rule("_big", []), _valued("_ok", _text("_big"))]) == set()
+}
+
+test_negated_call_of_what_is_never_undefined_is_not_found if {
+	_compares([_not(_says("startswith", [_call("object.get", [_ref("input.a")]), _text("x")]))]) == set()
 }

@@ -26,7 +26,7 @@ _obligations contains {
 	effect == "require_approval"
 	urgency := object.get(
 		data.tipstaff.approval.urgency,
-		object.get(input, ["action", "class"], ""),
+		object.get(input, ["action", "class"], null),
 		data.tipstaff.approval.usual_urgency,
 	)
 }

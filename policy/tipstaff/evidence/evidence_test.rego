@@ -237,6 +237,10 @@ test_count_that_is_no_number_counts_nothing if {
 	}
 }
 
+test_count_that_is_absent_is_no_failed_test if {
+	not "tests.failed" in _lacks({"/evidence/tests/failed": null})
+}
+
 test_one_test_is_enough_to_count if {
 	_lacks({"/evidence/tests/passed": 1}) == set()
 	_lacks({"/evidence/tests/passed": 0, "/evidence/tests/failed": 1}) == {"tests.failed"}

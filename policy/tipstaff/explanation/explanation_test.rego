@@ -45,6 +45,7 @@ test_tier_of_the_class_is_a_fact_with_several_values if {
 		["propose", "require_approval"],
 		["auto-if-tests-pass", "allow"],
 	]
+	report.together == "require_approval"
 }
 
 test_whole_evidence_is_given_only_where_it_is_absent if {

@@ -68,3 +68,7 @@ test_absent_evidence_is_wanted_as_a_whole if {
 		["evidence.sandbox", {"backend": "bubblewrap", "profile": "strict", "isolated": true, "held": ["network", "write"]}],
 	]
 }
+
+test_fact_that_is_as_it_would_have_to_be_is_not_changed if {
+	_wanted(object.union(_bare, {"evidence": {"tests": {"failed": 0}}}), "tests.failed") == []
+}
