@@ -23,7 +23,8 @@ def _writer(folder: Path, name: str, records: int, ending: str = "close") -> sub
 
 
 def _told(writer: subprocess.Popen[str]) -> set[str]:
-    output, _ = writer.communicate(timeout=120)
+    # With a timeout this would pass by what was read ahead, and begin within a line.
+    output, _ = writer.communicate()
     return set(output.split("\n")[:-1])
 
 

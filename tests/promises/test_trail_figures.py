@@ -49,7 +49,7 @@ def first(mine: Trail, data: bytes) -> tuple[int, str]:
 
 
 @pytest.mark.promise("L1", "row 87")
-@figure("flips", commit=3_000, full=20_000)
+@figure("flips", commit=300, full=20_000)
 def test_every_flipped_bit_is_found_at_its_line(
     sound: Trail, flips: int, record_property: Record
 ) -> None:
@@ -61,7 +61,7 @@ def test_every_flipped_bit_is_found_at_its_line(
 
 
 @pytest.mark.promise("L1", "row 87", "L3")
-@figure("edits", commit=300, full=2_000)
+@figure("edits", commit=105, full=2_000)
 def test_every_structural_edit_is_found_at_its_line(
     sound: Trail, edits: int, record_property: Record
 ) -> None:
@@ -102,7 +102,7 @@ def test_every_cut_tail_is_found(sound: Trail, cuts: int, record_property: Recor
 
 
 @pytest.mark.promise("L3", "BR-31")
-@figure("forgeries", commit=100, full=500)
+@figure("forgeries", commit=40, full=500)
 def test_every_forged_link_in_the_middle_is_found(
     sound: Trail, forgeries: int, record_property: Record
 ) -> None:
@@ -145,7 +145,7 @@ def test_witness_hears_of_the_head_each_minute_and_each_thousand_records(
 
 
 @pytest.mark.promise("L2", "row 88")
-@figure("splits", commit=10, full=100)
+@figure("splits", commit=5, full=100)
 def test_every_split_view_is_found(tmp_path: Path, splits: int, record_property: Record) -> None:
     chance = dice()
     for number in range(splits):
@@ -170,7 +170,7 @@ def test_every_split_view_is_found(tmp_path: Path, splits: int, record_property:
 
 
 @pytest.mark.promise("L4", "row 90", "BR-31")
-@figure("size", commit=(1, 16, 30), full=(5, 16, 1_000))
+@figure("size", commit=(1, 8, 30), full=(5, 16, 1_000))
 def test_writers_of_which_some_are_killed_make_one_chain(
     tmp_path: Path, size: tuple[int, int, int], record_property: Record
 ) -> None:
@@ -187,7 +187,8 @@ def test_writers_of_which_some_are_killed_make_one_chain(
             doomed.send_signal(signal.SIGKILL)
             kills += 1
         for one in running:
-            output, _ = one.communicate(timeout=600)
+            # With a timeout this would pass by what was read ahead, and begin within a line.
+            output, _ = one.communicate()
             told |= set(output.split("\n")[:-1])
         with trail(place) as mine:
             mine.append(note("after all"))

@@ -6,6 +6,7 @@ moment of its work.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -115,8 +116,9 @@ def _serve(folder: Path) -> None:
 
 
 def _warm_up() -> None:
-
-    pass
+    """Import once what every run would import."""
+    for name in ("tipstaff.cli", "tipstaff.engine", "tipstaff.healing.approval"):
+        importlib.import_module(name)
 
 
 def _child(folder: Path, place: int, call: list[str], kill_after: float | None) -> None:
