@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from support.documents import a_change
+from support.documents import a_change, an_act
 from support.workshop import AUTOMATIC, Workshop
 from tipstaff.pdp.bundle import new_key, overlay_file
+from tipstaff.pdp.marks import Marks
 
 RULE = 'package org.house\n\ndeny contains "{0}" if input.kind == "change"\n'
 
@@ -257,6 +258,38 @@ def test_bundle_past_its_end_only_escalates(
         }
         [verdict] = engine.evaluate([act])
         assert (verdict.effect, verdict.codes) == ("escalate", ["bundle.expired"])
+
+
+@pytest.mark.promise("B3", "row 48")
+def test_clock_that_is_set_back_brings_no_expired_bundle_back(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = datetime.now(UTC)
+    _sign(shop, "one", "--expires", (now + timedelta(days=1)).isoformat())
+    clock = {"now": now}
+    monkeypatch.setattr("tipstaff.engine.engine.timestamp", lambda: _stamp(clock["now"]))
+    resume = an_act("resume")
+    assert shop.decide(resume).codes == ["control.granted"]
+    clock["now"] = now + timedelta(days=2)
+    assert shop.decide(resume).codes == ["bundle.expired"]
+    marks = Marks(shop.state)
+    for lost in (None, marks.file, marks.witness):
+        if lost:
+            lost.with_suffix(".clock").unlink()
+        clock["now"] = now
+        verdict = shop.decide(resume)
+        assert (verdict.effect, sorted(verdict.codes)) == (
+            "escalate",
+            ["bundle.expired", "clock.back"],
+        )
+        clock["now"] = now + timedelta(days=4)
+        assert shop.decide(resume).codes == ["bundle.expired"]
+    marks.file.with_suffix(".clock").write_text("soon")
+    assert "input.invalid:latest" in shop.decide(resume).codes
+    clock["now"] = now
+    accepted = shop.run("policy", "accept", "--reason", "the clock was ahead", "--json")
+    assert accepted.code == 0, accepted.stderr
+    assert shop.decide(resume).codes == ["control.granted"]
 
 
 def _stamp(moment: datetime) -> str:

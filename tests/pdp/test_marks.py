@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -186,6 +187,14 @@ def test_state_that_moves_with_its_project_keeps_its_marks(tmp_path: Path) -> No
     assert _refusal(lambda: moved.accept(replace(OURS, sequence=6))) == "bundle.rollback"
     assert moved.accept(replace(OURS, sequence=8, digest="b"))
     assert Marks(tmp_path / "moved").highest("org") == 8
+
+
+@pytest.mark.promise("row 49")
+def test_state_that_vanished_is_lost_and_a_clone_elsewhere_begins_anew(tmp_path: Path) -> None:
+    Marks(tmp_path / "state").accept(OURS)
+    shutil.rmtree(tmp_path / "state")
+    assert _refusal(lambda: Marks(tmp_path / "state").accept(OURS)) == "bundle.mark_lost"
+    assert Marks(tmp_path / "clone/state").accept(OURS)
 
 
 def test_each_signer_has_an_own_order(tmp_path: Path) -> None:

@@ -89,11 +89,13 @@ class ApprovalFacts(Contract):
 class Context(Contract):
     """What the engine adds: identity, clock, switches, configuration, expected revisions, approval.
 
-    ``judged_sha256`` is the digest of everything that an approval binds to.
+    ``latest`` is the latest time that the project has decided at, if it has; ``judged_sha256`` is the digest of
+    everything that an approval binds to.
     """
 
     decision_id: Identifier
     now: Timestamp
+    latest: Timestamp | None = None
     actor: Actor
     pause: PauseFacts
     config: ConfigFacts

@@ -18,6 +18,7 @@ from tipstaff.engine.many import Results, ask, ask_in_turns
 from tipstaff.engine.policy import DEADLINE_S, Policy
 from tipstaff.engine.question import Question, as_given, complete
 from tipstaff.errors import ActionDenied, ContractError, DecisionError, EvidenceError
+from tipstaff.ledger.clock import Clock
 from tipstaff.ledger.pause import PauseSwitch
 from tipstaff.ledger.trail import NewRecord, Trail
 from tipstaff.pdp.client import VERDICT
@@ -52,6 +53,7 @@ class Engine:
         self.policy = Policy(project, say, deadline_s)
         self.trail = Trail(project.state, witness=witness_folder())
         self._pause = PauseSwitch(project.state)
+        self._clock = Clock(project.state)
         self._issued: dict[str, Judgement] = {}
         self.trail_head = "0" * 64
 
@@ -199,6 +201,7 @@ class Engine:
         context: Json = {
             "decision_id": new_id(),
             "now": timestamp(),
+            "latest": self._clock.latest() if self.policy.holds_marks else None,
             "actor": self.actor.model_dump(),
             "pause": pause.model_dump(by_alias=True),
             "config": self._config(),
@@ -228,6 +231,7 @@ class Engine:
             records += record.clamps(verdict, question, self.actor)
         try:
             self.trail_head = self.trail.append(*records)[-1].hash
+            self._clock.advance(max(item.document["context"]["now"] for _, item in judged))
         except EvidenceError as error:
             return [
                 answer.unpersisted(error, question, self._revision(question))

@@ -49,3 +49,54 @@ test_expired_bundle_escalates_what_it_would_allow if {
 		testing.assert_verdict(verdict, "escalate", "bundle.expired")
 	}
 }
+
+# METADATA
+# custom:
+#   promise: [row 48]
+test_clock_that_is_set_back_does_not_bring_an_expired_bundle_back if {
+	every latest in [_end, "2026-07-01T12:00:00.000001Z", "2999-01-01T00:00:00Z", "", 5, "soon"] {
+		messages := {reason.message |
+			some reason in guard.escalate
+			reason.code == "bundle.expired"
+		} with input.context as {"now": "2026-07-01T11:59:00Z", "latest": latest}
+			with data.tipstaff.bundle as object.union(testing.bundle, {"expires_at": _end})
+		messages == {_says("tipstaff")}
+	}
+}
+
+_back(now, latest) := codes if {
+	codes := {reason.code |
+		some reason in guard.escalate
+		startswith(reason.code, "clock.")
+	} with input.context as {"now": now, "latest": latest}
+}
+
+# METADATA
+# custom:
+#   promise: [row 48]
+test_clock_that_is_set_back_by_more_than_the_step_escalates if {
+	every now in ["2026-07-01T11:55:00Z", "2026-07-01T12:00:00Z", "2026-07-02T12:00:00Z"] {
+		_back(now, _end) == set()
+		_back(now, null) == set()
+	}
+	every now in ["2026-07-01T11:54:59.999999Z", "2026-06-30T12:00:00Z", "1999-01-01T00:00:00Z"] {
+		_back(now, _end) == {"clock.back"}
+		_back(now, null) == set()
+	}
+	every step in [null, "300", []] {
+		_back("2026-07-01T12:00:00Z", _end) == {"clock.back"} with data.tipstaff.guard.clock_back_minutes as step
+	}
+	guard.invalid == set() with input as object.union(
+		testing.change,
+		{"context": object.union(testing.change.context, {"latest": _end})},
+	)
+	every latest in ["", 5, "soon"] {
+		_back("2026-07-01T11:00:00Z", latest) == set()
+		verdict := data.tipstaff.decision.verdict with input as object.union(
+			testing.change,
+			{"context": object.union(testing.change.context, {"latest": latest})},
+		)
+			with data.tipstaff.bundle as testing.bundle
+		testing.assert_verdict(verdict, "escalate", "input.invalid:latest")
+	}
+}

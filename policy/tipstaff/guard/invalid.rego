@@ -22,6 +22,8 @@ _sound("actor_id", value) if shapes.is_text(value)
 
 _sound("now", value) if shapes.is_timestamp(value)
 
+_sound("latest", value) if shapes.is_timestamp(value)
+
 _sound("decision_id", value) if shapes.is_text(value)
 
 _sound("judged_sha256", value) if shapes.is_sha256(value)

@@ -15,13 +15,14 @@ from tipstaff.documents.input import control
 from tipstaff.documents.text import visible
 from tipstaff.documents.verdict import Verdict
 from tipstaff.engine import Engine
+from tipstaff.ledger.clock import Clock
 from tipstaff.ledger.trail import NewRecord
 from tipstaff.pdp.bundle import OVERLAY
 from tipstaff.pdp.issuing import Issuer
 from tipstaff.pdp.kept import find
 from tipstaff.pdp.marks import Marks
 from tipstaff.pdp.opa import ensure
-from tipstaff.project import prepare
+from tipstaff.project import prepare, timestamp
 
 
 @click.command()
@@ -83,7 +84,7 @@ def rollback(
 @click.option("--reason", required=True, help="Why; kept in the trail.")
 @json_option
 def accept(reason: str, as_json: bool) -> int:
-    """Begin from the bundles that lie here now, where it is lost which were accepted before.
+    """Begin from the bundles and the clock as they are now, where it is lost or wrong what came before.
 
     Only a person may. Signatures must hold all the same. Exits 1 when policy refuses.
     """
@@ -95,7 +96,9 @@ def accept(reason: str, as_json: bool) -> int:
         [verdict] = engine.evaluate([act])
         if not verdict.is_allowed:
             return _refused(verdict, as_json)
-        Marks(prepare(engine.project.state)).reset(bundles)
+        state = prepare(engine.project.state)
+        Marks(state).reset(bundles)
+        Clock(state).reset(timestamp())
         detail: Json = {
             "bundles": {bundle.name: bundle.revision for bundle in bundles},
             "reason": visible(reason),
