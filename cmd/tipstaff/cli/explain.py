@@ -12,7 +12,7 @@ from tipstaff.documents.audit import Explanation
 from tipstaff.documents.base import Json, parse
 from tipstaff.documents.text import visible
 from tipstaff.documents.verdict import Verdict
-from tipstaff.errors import DecisionError
+from tipstaff.errors import ContractError, DecisionError
 from tipstaff.ledger.trail import Trail
 from tipstaff.pdp.places import witness_folder
 from tipstaff.project import Project
@@ -75,7 +75,7 @@ def _would_alter(project: Project, explanation: Explanation) -> Json | None:
     try:
         rules = current_rules(project, say)
         return alternatives(rules, asked_now(rules, document_of(explanation)))
-    except DecisionError as error:
+    except (ContractError, DecisionError) as error:
         say(f"note: what would alter it cannot be told: {error} [{error.code}]")
         say(f"fix: {error.fix}")
         return None

@@ -8,7 +8,7 @@ import click
 
 from tipstaff.cli.output import exit_code, json_option, print_json, print_verdict, say
 from tipstaff.cli.policy.bundles import key_option, signing_key
-from tipstaff.cli.policy.ending import expires_option
+from tipstaff.cli.policy.expires import expires_option
 from tipstaff.documents.audit import Entry
 from tipstaff.documents.base import Json
 from tipstaff.documents.input import control
@@ -96,14 +96,14 @@ def accept(reason: str, as_json: bool) -> int:
         [verdict] = engine.evaluate([act])
         if not verdict.is_allowed:
             return _refused(verdict, as_json)
-        state = prepare(engine.project.state)
-        Marks(state).reset(bundles)
-        Clock(state).reset(timestamp())
         detail: Json = {
             "bundles": {bundle.name: bundle.revision for bundle in bundles},
             "reason": visible(reason),
         }
         _record(engine, "policy-accept", "bundles", detail, verdict)
+        state = prepare(engine.project.state)
+        Marks(state).reset(bundles)
+        Clock(state).reset(timestamp())
     if as_json:
         print_json(detail)
     else:
