@@ -174,7 +174,7 @@ FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
         {},
     ),
     "B6: any source will do": (
-        python("tipstaff.cli.policy.verifying", "_source", lambda *_: "whatever"),
+        python("tipstaff.cli.policy.verify", "_source", lambda *_: "whatever"),
         BUNDLES,
         "test_each_broken_link_is_named",
         {},

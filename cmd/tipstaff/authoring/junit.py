@@ -5,41 +5,27 @@ from __future__ import annotations
 import io
 import itertools
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from tipstaff.documents.text import visible
-from tipstaff.errors import ContractError
-from tipstaff.files import write_atomically
 
 _NANOSECONDS = 1e9
 
 
-def write(file: Path, results: Sequence[dict[str, Any]]) -> None:
-    """Write what `opa test --format json` told: a suite a package, a case a test; a failure names file and line.
-
-    Raises ``ContractError`` (``file.unwritable``).
-    """
+def report(results: Sequence[dict[str, Any]]) -> str:
+    """What `opa test --format json` told: a suite a package, a case a test; a failure names file and line."""
     from junitparser import JUnitXml, TestSuite
 
-    report = JUnitXml("opa test")
+    whole = JUnitXml("opa test")
     by_package = sorted(results, key=lambda result: str(result["package"]))
     for package, group in itertools.groupby(by_package, lambda result: str(result["package"])):
         suite = TestSuite(visible(package))
         suite.add_testcases(_cases(group))
-        report.add_testsuite(suite)
-    report.update_statistics()  # type: ignore[no-untyped-call]
+        whole.add_testsuite(suite)
+    whole.update_statistics()  # type: ignore[no-untyped-call]
     text = io.BytesIO()
-    report.write(text)
-    try:
-        write_atomically(file, text.getvalue(), mode=0o644)
-    except OSError as error:
-        raise ContractError(
-            "file.unwritable",
-            error.strerror or str(error),
-            file=str(file),
-            fix="name a file in a folder that can be written",
-        ) from error
+    whole.write(text)
+    return text.getvalue().decode()
 
 
 def _cases(results: Iterable[dict[str, Any]]) -> list[Any]:

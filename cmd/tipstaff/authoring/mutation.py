@@ -18,9 +18,9 @@ from threading import Event
 from typing import Any, Literal
 
 from tipstaff.authoring import mutants
-from tipstaff.authoring.bench import Bench
 from tipstaff.authoring.data_mutants import changes, of_data
 from tipstaff.authoring.mutants import Mutant
+from tipstaff.authoring.opa_server import OpaServer
 from tipstaff.authoring.policy_tree import Package, Tree
 from tipstaff.errors import ContractError
 from tipstaff.pdp.opa import Opa
@@ -70,11 +70,11 @@ def run(opa: Opa, tree: Tree, given: Sequence[Mutant], *, jobs: int, tell: Tell)
 def _baseline(opa: Opa, tree: Tree) -> Answers:
     """What each test comes to before anything is changed, the quickest first."""
     found: list[tuple[float, Test, Any]] = []
-    with Bench(opa, tree.files, tree.tests, test_s=_TEST_S) as bench:
+    with OpaServer(opa, tree.files, tree.tests, test_s=_TEST_S) as server:
         for package, names in tree.tests.items():
             for name in names:
                 start = time.monotonic()
-                answer = bench.answer(package, name)
+                answer = server.answer(package, name)
                 found.append((time.monotonic() - start, (package, name), answer))
     for _, (package, name), answer in found:
         if answer in (None, False):
@@ -136,19 +136,19 @@ class _Trial:
             return [Outcome(mutant, "survived") for mutant in batch]
         tests = {package: self.tree.tests[package] for package in packages}
         files = self.tree.seen_by(packages)
-        with Bench(self.opa, files, tests, test_s=_TEST_S) as bench:
-            if self._changed(bench, list(self.before), packages):
+        with OpaServer(self.opa, files, tests, test_s=_TEST_S) as server:
+            if self._changed(server, list(self.before), packages):
                 raise ContractError(
                     "policy.tests_fail",
                     f"the tests of {'.'.join(packages[0])} come to another end in part of the policy",
                     fix="let the tests refer to what they need by its full path",
                 )
-            return list(self._fates(stop, bench, files, batch, lambda _: packages))
+            return list(self._fates(stop, server, files, batch, lambda _: packages))
 
     def _try_far(self, stop: Event, batch: Sequence[Mutant]) -> list[Outcome]:
         files = self.tree.files
-        with Bench(self.opa, files, self.tree.tests, test_s=_TEST_S) as bench:
-            return list(self._fates(stop, bench, files, batch, self._far))
+        with OpaServer(self.opa, files, self.tree.tests, test_s=_TEST_S) as server:
+            return list(self._fates(stop, server, files, batch, self._far))
 
     def _far(self, mutant: Mutant) -> list[Package]:
         near = self._near(mutant)
@@ -157,7 +157,7 @@ class _Trial:
     def _fates(
         self,
         stop: Event,
-        bench: Bench,
+        server: OpaServer,
         files: Mapping[str, str],
         batch: Sequence[Mutant],
         packages: Callable[[Mutant], Sequence[Package]],
@@ -167,14 +167,14 @@ class _Trial:
             for mutant in group:
                 if stop.is_set():
                     return
-                fate = self._fate(bench, files[path], mutant, order, packages(mutant))
+                fate = self._fate(server, files[path], mutant, order, packages(mutant))
                 yield Outcome(mutant, fate)
             if path.endswith(".rego"):
-                bench.put_module(path, files[path])
+                server.put_module(path, files[path])
 
     def _fate(
         self,
-        bench: Bench,
+        server: OpaServer,
         text: str,
         mutant: Mutant,
         order: list[Test],
@@ -182,20 +182,20 @@ class _Trial:
     ) -> Fate:
         place = Path(mutant.file).parent.parts
         if mutant.file.endswith(".rego"):
-            if not bench.put_module(mutant.file, mutant.text):
+            if not server.put_module(mutant.file, mutant.text):
                 return "uncompiled"
-            return self._noticed(bench, order, packages)
+            return self._noticed(server, order, packages)
         changed, gone = changes(text, mutant)
-        bench.put_data(place, changed, gone)
-        fate = self._noticed(bench, order, packages)
+        server.put_data(place, changed, gone)
+        fate = self._noticed(server, order, packages)
         original = json.loads(text)
         back = {key: value for key, value in original.items() if key in changed or key in gone}
-        bench.put_data(place, back, [])
+        server.put_data(place, back, [])
         return fate
 
-    def _noticed(self, bench: Bench, order: list[Test], packages: Sequence[Package]) -> Fate:
+    def _noticed(self, server: OpaServer, order: list[Test], packages: Sequence[Package]) -> Fate:
         """What has just killed a mutant is asked first about the next one, which is often its neighbour."""
-        killer = self._changed(bench, order, packages)
+        killer = self._changed(server, order, packages)
         if killer is None:
             return "survived"
         order.remove(killer)
@@ -203,10 +203,10 @@ class _Trial:
         return "killed"
 
     def _changed(
-        self, bench: Bench, order: Sequence[Test], packages: Sequence[Package]
+        self, server: OpaServer, order: Sequence[Test], packages: Sequence[Package]
     ) -> Test | None:
         asked = (test for test in order if test[0] in packages)
-        return next((test for test in asked if bench.answer(*test) != self.before[test]), None)
+        return next((test for test in asked if server.answer(*test) != self.before[test]), None)
 
 
 def _shares(given: Sequence[Mutant], size: int) -> Iterator[Sequence[Mutant]]:

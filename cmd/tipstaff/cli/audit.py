@@ -15,10 +15,10 @@ from tipstaff.cli.output import (
     say,
 )
 from tipstaff.cli.program import SuggestingGroup
+from tipstaff.cli.writing import writing
 from tipstaff.documents.input import control
 from tipstaff.documents.text import visible
 from tipstaff.engine import Engine
-from tipstaff.errors import ContractError
 from tipstaff.ledger.trail import Trail
 from tipstaff.pdp.places import witness_folder
 from tipstaff.project import Project
@@ -92,16 +92,8 @@ def export(file: Path, as_json: bool) -> int:
     """Copy the records, byte for byte, to a new file; an existing one is not overwritten."""
     with _trail() as trail:
         content = trail.path.read_bytes() if trail.path.exists() else b""
-    try:
-        with file.open("xb") as target:
-            target.write(content)
-    except OSError as error:
-        raise ContractError(
-            "file.unwritable",
-            error.strerror or str(error),
-            file=str(file),
-            fix="name a new file in a folder that can be written",
-        ) from error
+    with writing(file), file.open("xb") as target:
+        target.write(content)
     records = content.count(b"\n")
     if as_json:
         print_json({"file": str(file), "records": records})

@@ -116,7 +116,8 @@ def _opa(name: str) -> Part:
 def _bundles(name: str) -> Part:
     bundles = Policy(Project.find(), say).bundles()
     revisions = ", ".join(bundle.revision for bundle in bundles)
-    return Part(name, True, revisions, f"{len(bundles)} signed, signatures hold")
+    ends = [f", {bundle.name} until {bundle.expires_at}" for bundle in bundles if bundle.expires_at]
+    return Part(name, True, revisions, f"{len(bundles)} signed, signatures hold{''.join(ends)}")
 
 
 def _sidecar(name: str) -> Part:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tipstaff.errors import ContractError
@@ -10,13 +12,20 @@ from tipstaff.files import write_atomically
 
 def write_text(file: Path, text: str) -> None:
     """Write the file whole, with its folders; raises ``ContractError`` (``file.unwritable``)."""
-    try:
+    with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, text.encode(), mode=0o644)
+
+
+@contextmanager
+def writing(file: Path) -> Iterator[None]:
+    """Let an ``OSError`` while the file is written be a ``ContractError`` (``file.unwritable``)."""
+    try:
+        yield
     except OSError as error:
         raise ContractError(
             "file.unwritable",
             error.strerror or str(error),
             file=str(file),
-            fix="make the file and its folder writable",
+            fix="make the file and its folder writable, or name another file",
         ) from error

@@ -19,7 +19,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "rollback": ("rollback", "Bring the content of an earlier bundle back."),
     "sign": ("bundles", "Build the overlay and put its signed bundle beside it."),
     "test": ("tests", "Run `opa test` on the folder."),
-    "verify": ("verifying", "Check a signed bundle, link by link."),
+    "verify": ("verify", "Check a signed bundle, link by link."),
 }
 
 

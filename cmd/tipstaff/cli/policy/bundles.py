@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from tipstaff.cli.output import json_option, print_json, say
-from tipstaff.cli.policy.ending import expires_option
+from tipstaff.cli.policy.expires import expires_option
 from tipstaff.cli.policy.folder import folder_argument, overlay, root
+from tipstaff.cli.writing import writing
 from tipstaff.documents.base import Json
 from tipstaff.documents.text import visible
 from tipstaff.engine.policy import Policy
@@ -62,14 +63,11 @@ def build(  # noqa: PLR0913 (one parameter for each option)
 ) -> int:
     """Compile the folder with the reduced capabilities into a signed bundle file."""
     folder = folder or overlay()
-    bundle = build_bundle(
-        ensure(say),
-        folder,
-        name=root(folder),
-        key=signing_key(key),
-        out=out,
-        as_issue=Issue(sequence, expires_at),
-    )
+    name, key = root(folder), signing_key(key)
+    with writing(out):
+        bundle = build_bundle(
+            ensure(say), folder, name=name, key=key, out=out, as_issue=Issue(sequence, expires_at)
+        )
     more: Json = {}
     if oci:
         from tipstaff.pdp.oci import write_layout
@@ -150,7 +148,8 @@ def _add(folder: Path, key: Path | None, as_json: bool) -> int:
             file=str(file),
             fix="run `tipstaff policy sign`",
         )
-    count = threshold.add(file, name, signing_key(key), public, policy.signers())
+    with writing(threshold.signatures_file(file)):
+        count = threshold.add(file, name, signing_key(key), public, policy.signers())
     wanted = policy.signers().threshold
     if as_json:
         print_json(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -132,7 +133,7 @@ def _report(
         "mutants": counted,
         "killed": killed,
         "survived": len(survivors),
-        "score": round(100 * killed / counted, 2) if counted else None,
+        "score": math.floor(10_000 * killed / counted) / 100 if counted else None,
         "minimum": minimum,
         "uncompiled": len(outcomes) - counted,
         "unused": sorted(key for key in reasons if key not in used and (whole or key in tried)),

@@ -14,6 +14,7 @@ import click
 from tipstaff import declared
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.cli.policy.folder import folder_argument, overlay, root
+from tipstaff.cli.writing import write_text
 from tipstaff.documents.base import Json
 from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError
@@ -57,9 +58,9 @@ def test(folder: Path | None, wanted: float | None, junit: Path | None, as_json:
         report["coverage"] = {"percent": found.percent, "uncovered": list(found.uncovered)}
         is_covered = found.percent >= wanted
     if junit:
-        from tipstaff.authoring.junit import write
+        from tipstaff.authoring.junit import report as junit_report
 
-        write(junit, results)
+        write_text(junit, junit_report(results))
     if as_json:
         print_json(report)
     else:

@@ -23,7 +23,7 @@ def expires_option(function: F) -> F:
     return click.option(
         "--expires",
         "expires_at",
-        callback=lambda _context, _option, text: text and _ending(text),
+        callback=lambda _context, _option, text: None if text is None else _ending(text),
         help="When it ends: 30d, 12h, 90m, or RFC 3339.",
     )(function)
 

@@ -20,10 +20,10 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
+from tipstaff.authoring.policy_tree import Package
 from tipstaff.errors import DecisionError
 from tipstaff.pdp.opa import Opa
 
-Package = tuple[str, ...]
 _HARNESS = "tipstaff_mutation"
 _SOCKET = "opa.sock"
 _START_S = 30.0
@@ -33,7 +33,7 @@ _LOOK_S = 0.005
 _ENVIRONMENT = {"GOMAXPROCS": "1", "GOGC": "400"}
 
 
-class Bench:
+class OpaServer:
     """``files`` are the tree's, by their paths below it; ``tests`` the names of the tests of each package.
 
     ``test_s`` is how long one test may take, in seconds. Raises ``DecisionError`` (``opa.failed``)
@@ -55,8 +55,8 @@ class Bench:
         self._folder: TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> Bench:
-        self._folder = TemporaryDirectory(prefix="tipstaff-bench-")
+    def __enter__(self) -> OpaServer:
+        self._folder = TemporaryDirectory(prefix="tipstaff-opa-")
         tree = Path(self._folder.name)
         for path, text in {**self._files, f"{_HARNESS}.rego": harness(self._tests)}.items():
             target = tree / path

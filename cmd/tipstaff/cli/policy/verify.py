@@ -165,8 +165,8 @@ def _active(found: Bundle, policy: Policy) -> str:
             file=str(found.file),
             fix="put this bundle beside the policy folder, or verify the one that is there",
         )
-    policy.client().check()
-    policy.disconnect()
+    with policy.client() as client:
+        client.check()
     return f"the engine answers for {found.revision}"
 
 
