@@ -155,16 +155,17 @@ def _daemon() -> Iterator[Any]:
     from docker.errors import DockerException
     from requests import RequestException
 
+    has_answered = False
     try:
         client = docker.from_env(timeout=_TIMEOUT_S)
         try:
             client.ping()
-            reached = True
+            has_answered = True
             yield client
         finally:
             client.close()
     except (DockerException, RequestException, OSError) as error:
-        raise _failure(error, has_answered="reached" in locals()) from error
+        raise _failure(error, has_answered=has_answered) from error
 
 
 def _failure(error: Exception, *, has_answered: bool) -> DecisionError:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from tipstaff import __version__
 from tipstaff.pdp.source import OVERLAY, Source
+from tipstaff.project import timestamp
 
 # The largest whole number that every reader of JSON holds exactly.
 LARGEST = 2**53 - 1
@@ -76,4 +77,4 @@ def moment(text: str) -> str:
     point = datetime.fromisoformat(text)
     if point.tzinfo is None:
         raise ValueError("it names no time zone")
-    return point.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return timestamp(point)
