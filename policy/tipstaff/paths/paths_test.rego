@@ -131,3 +131,48 @@ test_protected_names_are_folded if {
 		paths.folded(text) == folded
 	}
 }
+
+# Each letter with those that are taken for it.
+_taken_for := {
+	".": "\uff0e\u2024",
+	"/": "\uff0f\u2215\u2044",
+	"_": "\uff3f",
+	"a": "\u0430\u0251\u03b1\uff41",
+	"c": "\u0441\u03f2\uff43",
+	"d": "\u0501\uff44",
+	"e": "\u0435\uff45\u212e",
+	"f": "\uff46",
+	"ff": "\ufb00",
+	"ffi": "\ufb03",
+	"ffl": "\ufb04",
+	"fi": "\ufb01",
+	"fl": "\ufb02",
+	"g": "\u0261\uff47",
+	"h": "\u04bb\uff48",
+	"i": "\u0456\u0131\u03b9\uff49",
+	"k": "\u043a\u03ba\uff4b",
+	"l": "\u04cf\uff4c",
+	"n": "\u0578\uff4e",
+	"o": "\u043e\u03bf\u0585\uff4f",
+	"p": "\u0440\u03c1\uff50",
+	"r": "\u0433\uff52",
+	"s": "\u017f\u0455\uff53",
+	"ss": "\u00df",
+	"st": "\ufb05\ufb06",
+	"t": "\u0442\u03c4\uff54",
+	"u": "\u057d\u03c5\uff55",
+	"w": "\u0461\uff57",
+	"x": "\u0445\u03c7\uff58",
+	"y": "\u0443\u03b3\uff59",
+}
+
+# METADATA
+# custom:
+#   promise: [A8]
+test_letters_that_look_alike_are_folded if {
+	every letter, others in _taken_for {
+		every other in split(others, "") {
+			paths.folded(other) == letter
+		}
+	}
+}
