@@ -185,8 +185,6 @@ NAMES = [
     "a&b;c$(d).md",
     "two\nlines.md",
     "tab\there.md",
-    "back\\slash.md",
-    "odd\udce9.md",
 ]
 
 
@@ -199,6 +197,14 @@ def test_name_with_ordinary_oddities_is_proposed(workshop: Workshop, name: str) 
     assert paths.raw(stored) == os.fsencode(f"skills/{name}")
     for verb in (["change", "list"], ["approvals", "list"], ["audit", "list"]):
         assert len(workshop.run(*verb).stdout.splitlines()) in (2, 5)
+
+
+@pytest.mark.promise("row 23")
+@pytest.mark.parametrize("name", ["back\\slash.md", "odd\udce9.md"])
+def test_name_that_cannot_be_shown_as_it_is_is_refused(workshop: Workshop, name: str) -> None:
+    refused = workshop.propose(workshop.diff({f"skills/{name}": "x\n"}))
+    assert refused.verdict.codes[0] == "path.unclear"
+    assert workshop.branches() == []
 
 
 def test_many_files_and_a_large_one_are_proposed(workshop: Workshop) -> None:

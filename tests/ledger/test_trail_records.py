@@ -133,6 +133,9 @@ def test_a_decision_is_found_by_its_id_among_its_records(tmp_path: Path) -> None
         assert mine.find("decision-2").detail == {"note": "alone"}
         with pytest.raises(ContractError) as refused:
             mine.find("decision")
+        assert (refused.value.code, refused.value.exit_code) == ("trail.ambiguous", 2)
+        with pytest.raises(ContractError) as refused:
+            mine.find("decision-3")
     assert (refused.value.code, refused.value.exit_code) == ("trail.unknown", 2)
 
 

@@ -227,7 +227,8 @@ def test_state_folder_that_cannot_be_made_is_not_ready(
 def test_policy_that_fails_on_every_question_is_not_ready_and_says_why(
     state: Path, opa: Opa, tmp_path: Path
 ) -> None:
-    rego = "package tipstaff.decision\n\nverdict := 1\n\nverdict := 2\n"
+    rules = ("default verdict := 0", "verdict := 1", "verdict := 2", "default verdicts := []")
+    rego = "\n\n".join(["package tipstaff.decision", *rules, ""])
     built = build_policy(opa, tmp_path / "p", rego)
     with pytest.raises(DecisionError, match="conflict") as refused:
         sidecar.join(state, opa, [built], deadline_s=1.0)

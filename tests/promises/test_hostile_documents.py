@@ -44,7 +44,7 @@ DEEP = "[" * 65 + "]" * 65
 REFUSED: dict[str, tuple[list[str | bytes], set[str]]] = {
     "row 2": (counted("null", "true", "false"), {"document.invalid"}),
     "row 3": (counted('"5"', "[]", "{}", "[12]", '"12"'), {"document.invalid"}),
-    "row 4": (counted("-1", "-12", "-9007199254740992", "-0.0"), {"document.invalid"}),
+    "row 4": (counted("-1", "-12", "-9007199254740991", "-0.0"), {"document.invalid"}),
     "row 5": (counted("1e309", "-1e309", "1E1000000", "9" * 5000, "1" + "0" * 20), {"json.number"}),
     "row 6": (counted("NaN", "Infinity", "-Infinity"), {"json.number"}),
     "row 7": (
