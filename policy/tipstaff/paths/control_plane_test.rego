@@ -86,7 +86,7 @@ test_folder_above_what_judges_is_refused if {
 }
 
 test_names_that_only_resemble_are_not_refused if {
-	every path in ["policyx/a", "policy.tar", "docs/a", "sandbox/a", "src/Jenkinsfile", "tipstaff.yaml.md", "a/github/x", "codeowners.md", ".githubx/a", "policy~/x", "tipstaff.yaml~", "docs/codeowners.md"] {
+	every path in ["policyx/a", "policy.tar", "docs/a", "sandbox/a", "src/Jenkinsfile", "tipstaff.yaml.md", "a/github/x", "codeowners.md", ".githubx/a", "policy~/x", "tipstaff.yaml~", "~tipstaff.yaml", "docs/codeowners.md"] {
 		_codes(path, null, null) == set()
 	}
 }
