@@ -100,3 +100,11 @@ def test_report_in_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     folder = policy(tmp_path / "policy", TESTS)
     result = run("policy", "test", folder, "--junit", folder / ".manifest" / "x.xml", "--json")
     assert (result.code, result.json["error"]["code"]) == (2, "file.unwritable")
+
+
+def test_test_that_is_yet_to_be_written_is_not_counted_as_passed(tmp_path: Path) -> None:
+    folder = policy(tmp_path / "policy", f"{TESTS}\ntodo_test_two if false\n")
+    result = run("policy", "test", folder, "--json")
+    counted = (result.json["passed"], result.json["failed"], result.json["skipped"])
+    assert (result.code, counted) == (0, (1, 0, 1))
+    assert "1 passed, 0 failed, 1 skipped" in run("policy", "test", folder).stdout

@@ -48,8 +48,9 @@ def test(folder: Path | None, wanted: float | None, junit: Path | None, as_json:
     answer, covered = _run(ensure(say), folder, with_coverage=wanted is not None)
     results = _results(answer.stdout, answer.stderr, folder)
     rows = [_row(result) for result in results]
-    failed = sum(not row["passed"] for row in rows)
-    report: Json = {"passed": len(rows) - failed, "failed": failed, "tests": rows}
+    passed, skipped = (sum(row[name] for row in rows) for name in ("passed", "skipped"))
+    failed = len(rows) - passed - skipped
+    report: Json = {"passed": passed, "failed": failed, "skipped": skipped, "tests": rows}
     is_covered = True
     if wanted is not None and not failed:
         from tipstaff.authoring import coverage
@@ -88,7 +89,8 @@ def _row(result: Json) -> dict[str, Any]:
     return {
         "package": result["package"],
         "name": result["name"],
-        "passed": not (result.get("fail") or result.get("error")),
+        "passed": not any(result.get(name) for name in ("fail", "error", "skip")),
+        "skipped": bool(result.get("skip")),
         "file": result["location"]["file"],
         "line": result["location"]["row"],
     }
@@ -96,14 +98,15 @@ def _row(result: Json) -> dict[str, Any]:
 
 def _show(report: Json, wanted: float | None) -> None:
     for row in report["tests"]:
-        if not row["passed"]:
+        if not row["passed"] and not row["skipped"]:
             place = f"{row['file']}:{row['line']}"
             click.echo(visible(f"{place}: {row['package']}.{row['name']} failed"))
     if found := report.get("coverage"):
         for place in found["uncovered"]:
             click.echo(visible(f"{place['file']}:{place['lines']}: no test reaches it"))
         click.echo(f"{found['percent']:g} % covered, wanted {wanted:g} %")
-    click.echo(f"{report['passed']} passed, {report['failed']} failed")
+    skipped = f", {report['skipped']} skipped" if report["skipped"] else ""
+    click.echo(f"{report['passed']} passed, {report['failed']} failed{skipped}")
 
 
 def _schemas() -> str:
