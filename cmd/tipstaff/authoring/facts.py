@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tipstaff import declared
+from tipstaff.authoring.rego_source import errors, invalid, parse
 from tipstaff.documents.base import Json
 from tipstaff.documents.codes import CODES
 from tipstaff.documents.text import visible
@@ -47,7 +48,11 @@ def gather(opa: Opa, folder: Folder) -> Json:
     source.read(folder.path, folder.root)
     names = _rego(folder.path)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        trees = list(pool.map(lambda name: _tree(opa, folder, name), names))
+        trees = list(
+            pool.map(
+                lambda name: _slim(parse(opa, folder.path, name, shown=folder.shown(name))), names
+            )
+        )
     loose = _unformatted(opa, folder)
     files = [
         _file(folder, name, tree, _first_change(opa, folder, name) if name in loose else None)
@@ -103,16 +108,6 @@ def _note(file: str, row: int, path: list[str], note: Json) -> Json:
     return {"file": file, "row": row, "path": path, "annotations": said}
 
 
-def invalid(file: Path | str, said: bytes) -> ContractError:
-    """OPA's own words as an error."""
-    return ContractError(
-        "policy.invalid",
-        visible(" ".join(said.decode(errors="replace").split())),
-        file=str(file),
-        fix="correct the Rego at the named line",
-    )
-
-
 def _rego(folder: Path) -> list[str]:
     found = (path.relative_to(folder) for path in sorted(folder.rglob("*.rego")) if path.is_file())
     return [
@@ -128,23 +123,6 @@ def _file(folder: Folder, name: str, tree: Json, unformatted: int | None) -> Jso
         "unformatted": unformatted,
         "tree": tree,
     }
-
-
-def _tree(opa: Opa, folder: Folder, name: str) -> Json:
-    arguments = ["parse", "--format", "json", "--json-include", "locations", name]
-    answer = opa.run(arguments, cwd=folder.path)
-    if answer.returncode != 0:
-        for error in _errors(answer.stderr or answer.stdout):
-            place = error.get("location", {})
-            raise ContractError(
-                "policy.invalid",
-                visible(f"{error['code']}: {error['message']}"),
-                file=f"{folder.shown(name)}:{place.get('row', 1)}",
-                fix="correct the Rego at the named line",
-            )
-        raise invalid(folder.shown(name), answer.stderr or answer.stdout)
-    tree: Json = _slim(json.loads(answer.stdout))
-    return tree
 
 
 def _slim(node: Any) -> Any:
@@ -183,17 +161,10 @@ def _complaints(opa: Opa, folder: Folder) -> list[Json]:
     answer = opa.run(arguments, cwd=folder.path)
     if answer.returncode == 0:
         return []
-    errors = _errors(answer.stderr or answer.stdout)
-    if not errors:
+    found = errors(answer.stderr or answer.stdout)
+    if not found:
         raise invalid(folder.path, answer.stderr or answer.stdout)
-    return [_complaint(folder, error) for error in errors]
-
-
-def _errors(said: bytes) -> list[Json]:
-    try:
-        return list(json.loads(said)["errors"])
-    except (ValueError, KeyError, TypeError):
-        return []
+    return [_complaint(folder, error) for error in found]
 
 
 def _complaint(folder: Folder, error: Json) -> Json:
