@@ -159,6 +159,13 @@ def test_team_file_that_differs_judges_on_its_own_side(workshop: Workshop, cases
     assert f"{len(PATHS)} loosened" in found.stdout
 
 
+def test_overlay_whose_key_the_edit_takes_out_is_all_gone(fenced: Workshop, cases: Path) -> None:
+    fenced.configure(policy={"overlay": "policy", "public_key": None})
+    found = diff(fenced, "--corpus", cases, "--json")
+    assert (found.code, counts(found)) == (1, [2, 0, 0, len(PATHS) - 2])
+    assert found.json["head"]["revision"] == "org+0.none"
+
+
 def test_overlay_that_the_base_lacks_is_all_new(fenced: Workshop, cases: Path) -> None:
     git(fenced.root, "rm", "-r", "-q", "--cached", "policy")
     git(fenced.root, "commit", "-q", "-m", "without an overlay")

@@ -68,8 +68,11 @@ def both(edit: Edit) -> Iterator[tuple[Side, Side]]:
         desk = Path(name)
         base_team, head_team = _team_at(edit), _team_here(edit.repository.root)
         old = _folder_at(edit, base_team, desk / "source")
+        if _loses_key(edit, base_team, head_team):
+            old = None
+        new = None if _loses_key(edit, head_team, base_team) else edit.folder
         base = _side(edit, edit.base_label, old, desk / "base")
-        head = _side(edit, HEAD, edit.folder, desk / "head")
+        head = _side(edit, HEAD, new, desk / "head")
         old_facts, new_facts = _team_facts(base_team), _team_facts(head_team)
         if edit.name == OVERLAY and old_facts["team"] != new_facts["team"]:
             base, head = replace(base, team=old_facts), replace(head, team=new_facts)
@@ -143,9 +146,21 @@ def _inside(edit: Edit, team: ConfigFile | None) -> str:
     return "" if path == "." else path
 
 
+def _loses_key(edit: Edit, team: ConfigFile | None, other: ConfigFile | None) -> bool:
+    """Whether only the other side names a key: without one, decisions use no overlay at all."""
+    return (
+        edit.name == OVERLAY
+        and not _policy(team).get("public_key")
+        and bool(_policy(other).get("public_key"))
+    )
+
+
+def _policy(team: ConfigFile | None) -> Json:
+    return (team.value.get("policy") if team else None) or {}
+
+
 def _named_overlay(team: ConfigFile | None) -> str:
-    settings = (team.value.get("policy") if team else None) or {}
-    return str(Path(settings.get("overlay") or OVERLAY_FOLDER).as_posix())
+    return str(Path(_policy(team).get("overlay") or OVERLAY_FOLDER).as_posix())
 
 
 def _team_here(root: Path) -> ConfigFile | None:
