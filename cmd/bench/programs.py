@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ratios import Promise, compare
-from scene import USERS, documents, plain_opa, write_history
+from scene import USERS, documents, open_opa, write_history
 
 from tipstaff import Engine, declared
 from tipstaff.pdp.opa import ensure
@@ -73,7 +73,7 @@ def _sidecar_start(folder: Path) -> Promise:
                 fresh.decide(document)
 
         def start_opa() -> None:
-            with plain_opa(engine):
+            with open_opa(engine):
                 pass
 
         ratios = compare(start, start_opa, times=3)

@@ -71,16 +71,32 @@ def bare(engine: Engine) -> Iterator[UnixConnection]:
 
 
 @contextmanager
-def plain_opa(engine: Engine) -> Iterator[int]:
-    """The port of an OPA that runs the same bundles openly on loopback, as other clients need it."""
+def same_opa(engine: Engine) -> Iterator[int]:
+    """The port of an OPA that runs what the engine's sidecar runs, in the same way, for clients that need one."""
+    [running] = [item for item in status(engine.project.state) if item.is_ready]
+    more = ["--authorization=basic", "--config-file=config.json", "--optimize-store-for-read-speed"]
+    with _opa(more, running.directory) as port:
+        yield port
+
+
+@contextmanager
+def open_opa(engine: Engine) -> Iterator[int]:
+    """The port of an OPA that runs the same bundles and lets everything in."""
+    more = ["--skip-verify"]
+    for bundle in engine.policy.bundles():
+        more += ["--bundle", str(bundle.file)]
+    with _opa(more, None) as port:
+        yield port
+
+
+@contextmanager
+def _opa(more: list[str], folder: Path | None) -> Iterator[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     line = [str(ensure(print).path), "run", "--server", f"--addr=127.0.0.1:{port}"]
-    line += ["--log-level=error", "--skip-version-check", "--skip-verify"]
-    for bundle in engine.policy.bundles():
-        line += ["--bundle", str(bundle.file)]
-    process = subprocess.Popen(line)
+    line += ["--log-level=error", "--skip-version-check", *more]
+    process = subprocess.Popen(line, cwd=folder, stderr=subprocess.DEVNULL)
     try:
         await_health(port)
         yield port

@@ -50,18 +50,35 @@ _FORMS = tuple(
         rf"(?P<kept>(?<![\w.-])[\"']?{_NAME}[\"']?:\s*)(?=[^\s,;]*\d){_VALUE}",
     )
 )
-# Cheap, and right about every text that has nothing to hide.
-_suspicious = re.compile(
-    r"passw|passphrase|secret|token|api.?key|access.?key|private.?key|signing.?key|authorization"
-    r"|cookie|credential|connection.?string|bearer|basic|gh[a-z]_|github_pat|glpat|xox|npm_|akia"
-    r"|asia|aiza|ya29|hf_|pypi-|[sr]k[-_]|sg\.|eyj|://[^\s/]*@",
-    re.IGNORECASE,
-).search
+# Cheap, and right about every text that has nothing to hide: plain searches of each of these take a tenth of the time
+# of one pattern with all of them.
+_SIGNS = (
+    *("passw", "passphrase", "secret", "token", "authorization", "cookie", "credential"),
+    *("bearer", "basic", "github_pat", "glpat", "xox", "npm_", "akia", "asia", "aiza", "ya29"),
+    *("hf_", "pypi-", "sk-", "sk_", "rk-", "rk_", "sg.", "eyj", "://"),
+    *(
+        f"{first}{joint}{second}"
+        for first, second in (
+            ("api", "key"),
+            ("access", "key"),
+            ("private", "key"),
+            ("signing", "key"),
+            ("connection", "string"),
+        )
+        for joint in ("", "_", "-", " ")
+    ),
+)
+_GITHUB = re.compile(r"gh[a-z]_").search
+_CREDENTIALS = re.compile(r"://[^\s/]*@").search
 
 
 def is_suspicious(text: str) -> bool:
     """Whether the text may hold a secret at all."""
-    return _suspicious(text) is not None
+    plain = text.lower()
+    signs = [sign for sign in _SIGNS if sign in plain]
+    if signs == ["://"]:
+        return _CREDENTIALS(plain) is not None
+    return bool(signs) or _GITHUB(plain) is not None
 
 
 def redact_text(text: str) -> str:

@@ -25,7 +25,7 @@ from tipstaff.pdp.client import VERDICT
 from tipstaff.pdp.places import witness_folder
 from tipstaff.project import Project, current_actor, new_id, timestamp
 
-_BATCH = 100
+_BATCH = 50
 _REMEMBERED = 1000
 _CARRIED_OUT = frozenset({"allow", "require_approval"})
 
