@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from support.documents import a_change
 from support.workshop import AUTOMATIC, Workshop
@@ -71,6 +72,19 @@ def test_verdict_names_the_active_revision_and_its_digest(overlaid: Workshop) ->
     record = overlaid.records()[-1]
     assert record["bundle_revision"] == revisions["tipstaff"]
     assert record["detail"]["preferences"]["bundles"] == revisions
+
+
+@pytest.mark.req("E-08")
+def test_overlay_without_a_key_in_the_team_file_is_a_finding_and_is_said(
+    overlaid: Workshop,
+) -> None:
+    team = overlaid.root / "tipstaff.yaml"
+    settings = yaml.safe_load(team.read_text())
+    team.write_text(yaml.safe_dump(settings | {"policy": {"overlay": "policy"}}))
+    answer = overlaid.run("decide", "-", stdin=json.dumps(a_change()).encode())
+    assert "policy.public_key" in answer.stderr
+    found = overlaid.run("check", "--json")
+    assert (found.code, [one["code"] for one in found.json["findings"]]) == (1, ["overlay.no_key"])
 
 
 @pytest.mark.req("E-08")

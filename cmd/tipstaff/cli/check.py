@@ -12,7 +12,7 @@ from tipstaff.cli.output import say
 from tipstaff.cli.tiers import ask_about_classes
 from tipstaff.documents.verdict import Reason
 from tipstaff.engine import Engine
-from tipstaff.pdp.bundle import overlay_is_current
+from tipstaff.pdp.bundle import overlay_file, overlay_is_current
 from tipstaff.pdp.opa import ensure
 
 
@@ -39,9 +39,20 @@ def check(now: datetime | None, as_json: bool, as_sarif: bool) -> int:
 
 
 def overlay_findings(engine: Engine) -> list[Reason]:
-    """What is wrong with the overlay that decisions would not show: edited Rego that nobody has signed."""
+    """What is wrong with the overlay that decisions would not show: rules that none of them uses."""
     folder = engine.policy.overlay_folder()
-    if not engine.project.team_setting("policy", "public_key") or overlay_is_current(folder):
+    if not engine.project.team_setting("policy", "public_key"):
+        if not overlay_file(folder).exists():
+            return []
+        return [
+            Reason(
+                code="overlay.no_key",
+                message="a signed overlay is there, but no decision uses it: no key says who may sign it",
+                rule="tipstaff.cli.check",
+                solution="give policy.public_key in tipstaff.yaml, as `tipstaff init` wrote it, or remove the bundle",
+            )
+        ]
+    if overlay_is_current(folder):
         return []
     return [
         Reason(

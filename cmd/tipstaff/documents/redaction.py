@@ -56,18 +56,9 @@ _SIGNS = (
     *("passw", "passphrase", "secret", "token", "authorization", "cookie", "credential"),
     *("bearer", "basic", "github_pat", "glpat", "xox", "npm_", "akia", "asia", "aiza", "ya29"),
     *("hf_", "pypi-", "sk-", "sk_", "rk-", "rk_", "sg.", "eyj", "://"),
-    *(
-        f"{first}{joint}{second}"
-        for first, second in (
-            ("api", "key"),
-            ("access", "key"),
-            ("private", "key"),
-            ("signing", "key"),
-            ("connection", "string"),
-        )
-        for joint in ("", "_", "-", " ")
-    ),
 )
+_JOINED_SIGNS = ("apikey", "accesskey", "privatekey", "signingkey", "connectionstring")
+_JOINTS = str.maketrans("", "", "_- ")
 _GITHUB = re.compile(r"gh[a-z]_").search
 _CREDENTIALS = re.compile(r"://[^\s/]*@").search
 
@@ -76,9 +67,12 @@ def is_suspicious(text: str) -> bool:
     """Whether the text may hold a secret at all."""
     plain = text.lower()
     signs = [sign for sign in _SIGNS if sign in plain]
-    if signs == ["://"]:
-        return _CREDENTIALS(plain) is not None
-    return bool(signs) or _GITHUB(plain) is not None
+    if signs and signs != ["://"]:
+        return True
+    if signs and _CREDENTIALS(plain):
+        return True
+    joined = plain.translate(_JOINTS)
+    return any(sign in joined for sign in _JOINED_SIGNS) or _GITHUB(plain) is not None
 
 
 def redact_text(text: str) -> str:

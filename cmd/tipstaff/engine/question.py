@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tipstaff.documents.base import Json
 from tipstaff.documents.input import InputDocument
-from tipstaff.documents.redaction import redact
+from tipstaff.documents.redaction import is_suspicious, redact
 from tipstaff.documents.strict_json import canonical
 
 _JUDGED = b"tipstaff/judged/1\0"
@@ -39,8 +39,12 @@ class Question:
 
 def complete(document: InputDocument, context: Json) -> Question:
     """Add the engine's context to a caller's document, whatever context that one brought along."""
-    plain = _without_secrets(document.model_dump(by_alias=True, exclude={"context"}))
+    plain = document.model_dump(by_alias=True, exclude={"context"})
     parts = {key: canonical(value) for key, value in plain.items()}
+    for name in _free(plain):
+        if is_suspicious(parts[name].decode()):
+            plain[name] = redact(plain[name])
+            parts[name] = canonical(plain[name])
     judged = hashlib.sha256(_JUDGED + _join(parts | _binding(context))).hexdigest()
     context = {**context, "judged_sha256": judged}
     parts["context"] = canonical(context)
@@ -50,21 +54,19 @@ def complete(document: InputDocument, context: Json) -> Question:
 
 def as_given(document: InputDocument) -> Question:
     """The document with the context it brings, for a replay."""
-    plain = _without_secrets(document.model_dump(by_alias=True))
+    plain = document.model_dump(by_alias=True)
+    plain |= {name: redact(plain[name]) for name in _free(plain)}
     body = canonical(plain)
     context = plain["context"] or {}
     judged = context.get("judged_sha256") or ""
     return Question({**plain, "context": context}, body, hashlib.sha256(body).hexdigest(), judged)
 
 
-def _without_secrets(plain: Json) -> Json:
-    """The document without secrets in what is free in it; the facts that rules compare stay as they are."""
-    free = (
-        ("evidence",)
-        if plain["kind"] in ("change", "control")
-        else ("action", "resource", "evidence")
-    )
-    return {**plain, **{name: redact(plain[name]) for name in free}}
+def _free(plain: Json) -> tuple[str, ...]:
+    """The parts that may hold anything, and so a secret; the facts that rules compare stay as they are."""
+    if plain["kind"] in ("change", "control"):
+        return ("evidence",)
+    return ("action", "resource", "evidence")
 
 
 def _binding(context: Json) -> dict[str, bytes]:

@@ -6,6 +6,7 @@ which say what follows from it.
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -29,6 +30,7 @@ class Clock:
         self.file, self.witness = (
             file.with_suffix(".clock") for file in (marks.file, marks.witness)
         )
+        self._read: dict[Path, tuple[tuple[int, int, int], str]] = {}
 
     def latest(self) -> str | None:
         """RFC 3339 in UTC with microseconds; None where none was kept, other text where a copy is damaged."""
@@ -54,13 +56,19 @@ class Clock:
                 write_atomically(file, now.encode())
 
     def _copies(self) -> list[str | None]:
-        return [_read(file) for file in (self.witness, self.file)]
+        return [self._copy(file) for file in (self.witness, self.file)]
 
-
-def _read(file: Path) -> str | None:
-    try:
-        return read_regular(file, limit=_LIMIT).decode(errors="replace")
-    except FileNotFoundError:
-        return None
-    except OSError:
-        return ""
+    def _copy(self, file: Path) -> str | None:
+        """What a copy says; one that has not changed since is not read again."""
+        try:
+            found = os.lstat(file)
+            state = (found.st_mtime_ns, found.st_ino, found.st_size)
+            known = self._read.get(file)
+            if known is None or known[0] != state:
+                text = read_regular(file, limit=_LIMIT).decode(errors="replace")
+                self._read[file] = known = (state, text)
+            return known[1]
+        except FileNotFoundError:
+            return None
+        except OSError:
+            return ""

@@ -7,7 +7,7 @@ package org.NAME
 
 # METADATA
 # title: Change below NAME/
-# description: A file of the change lies in the folder NAME/.
+# description: A file of the change lies, or lay, in the folder NAME/.
 # custom:
 #   code: org.NAME
 #   message: the change touches NAME/
@@ -15,5 +15,7 @@ package org.NAME
 KIND contains rego.metadata.rule().custom if {
 	input.kind == "change"
 	some file in input.resource.files
-	startswith(file.path, "NAME/")
+	some path in [file.path, file.old_path]
+	is_string(path)
+	startswith(path, "NAME/")
 }
