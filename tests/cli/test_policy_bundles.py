@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import time_machine
 
 from support.documents import a_change, an_act
 from support.workshop import AUTOMATIC, Workshop
@@ -297,15 +298,27 @@ def _stamp(moment: datetime) -> str:
 
 @pytest.mark.promise("row 48")
 def test_end_is_shown_and_given_as_a_span_or_a_point(shop: Workshop) -> None:
-    _sign(shop, "one", "--expires", "2001-01-01T00:00:00+02:00")
-    signed = shop.run("policy", "sign", "--json")
-    assert signed.json["expires_at"] == "2000-12-31T22:00:00.000000Z"
-    assert _links(shop)[1]["expiry"] == "bundle.expired"
+    _sign(shop, "one", "--expires", "2999-01-01T00:00:00+02:00")
+    kept = shop.run("policy", "sign", "--expires", "2998-12-31T22:00:00Z", "--json").json
+    assert (kept["is_new"], kept["expires_at"]) == (False, "2998-12-31T22:00:00.000000Z")
+    with time_machine.travel("3000-01-01T00:00:00Z", tick=False):
+        assert _links(shop)[1]["expiry"] == "bundle.expired"
+    endless = shop.run("policy", "sign", "--json").json
+    assert (endless["is_new"], endless["expires_at"]) == (True, None)
     renewed = shop.run("policy", "sign", "--expires", "30d", "--json").json
     assert renewed["is_new"]
     left = datetime.fromisoformat(renewed["expires_at"]).timestamp() - time.time()
     assert 29 * 86400 < left <= 30 * 86400
     assert _links(shop)[0] == 0
-    for text in ("", "soon", "30", "-1d", "0d", "2001-01-01T00:00:00", "999999999d"):
+    for text in (
+        "",
+        "soon",
+        "30",
+        "-1d",
+        "0d",
+        "2001-01-01T00:00:00",
+        "2001-01-01T00:00:00Z",
+        "999999999d",
+    ):
         answer = shop.run("policy", "sign", "--expires", text, "--json")
         assert (answer.code, answer.json["error"]["code"]) == (2, "bundle.expires")

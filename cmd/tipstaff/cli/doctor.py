@@ -114,7 +114,13 @@ def _opa(name: str) -> Part:
 
 
 def _bundles(name: str) -> Part:
-    bundles = Policy(Project.find(), say).bundles()
+    from tipstaff.cli.policy.verify import expiry
+
+    policy = Policy(Project.find(), say)
+    bundles = policy.bundles()
+    for bundle in bundles:
+        if bundle.expires_at:
+            expiry(bundle, policy)
     revisions = ", ".join(bundle.revision for bundle in bundles)
     ends = [f", {bundle.name} until {bundle.expires_at}" for bundle in bundles if bundle.expires_at]
     return Part(name, True, revisions, f"{len(bundles)} signed, signatures hold{''.join(ends)}")

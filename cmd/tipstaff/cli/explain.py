@@ -52,7 +52,9 @@ def explain(decision_id: str, changes: tuple[str, ...], as_json: bool) -> int:
         return 0
     verdict = explanation.outcome
     click.echo(f"{verdict.effect}  {record.target}  at {record.at}  by {record.actor.id}")
-    click.echo(f"policy {verdict.policy.revision}, OPA {verdict.policy.opa_version}")
+    overlay = explanation.preferences["bundles"]["org"]
+    policy = " and ".join(visible(one) for one in (verdict.policy.revision, overlay) if one)
+    click.echo(f"policy {policy}, OPA {verdict.policy.opa_version}")
     click.echo("why:")
     print_reasons(verdict.reasons)
     if would_alter:

@@ -34,7 +34,10 @@ def sidecar() -> None:
 )
 @json_option
 def start(chosen: Mode | None, as_json: bool) -> int:
-    """Start OPA on the current bundles, or join the one that runs; exits 3 when it does not become ready."""
+    """Start OPA on the current bundles, or join it.
+
+    Exits 3 when it does not become ready.
+    """
     policy = Policy(Project.find(), say)
     mode = chosen or policy.mode
     _demand_effect(mode, policy.mode)
@@ -145,7 +148,10 @@ def _containers(project: Project) -> list[dict[str, Any]]:
 @sidecar.command()
 @json_option
 def stop(as_json: bool) -> int:
-    """Stop every sidecar of this project, the one in Docker too; the next decision starts an embedded one."""
+    """Stop every sidecar of this project.
+
+    The one in Docker too; the next decision starts an embedded one.
+    """
     state = Project.find().state
     stopped = end(state)
     if docker_record(state).parent.is_dir():

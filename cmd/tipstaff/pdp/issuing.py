@@ -46,8 +46,7 @@ class Issuer:
         with self._alone():
             beside = self._beside()
             if beside and beside.source_digest == source.digest:
-                is_wanted = expires_at in (None, beside.expires_at)
-                if is_wanted and beside.sequence >= self._highest():
+                if expires_at == beside.expires_at and beside.sequence >= self._highest():
                     return beside, False
             return self._put(source, Issue(self._next(), expires_at)), True
 

@@ -73,7 +73,8 @@ test_rule_that_nobody_reads_is_found if {
 	] {
 		"convention.unread" in _codes_of([rule])
 	}
-	not "convention.unread" in _codes_of([_rule("_allow", []), _rule("is_denied", [])])
+	"convention.unread" in _codes_of([_giving("denny", _key, [])])
+	not "convention.unread" in _codes_of([_rule("_allow", []), _rule("is_denied", []), _giving("_wanted", _key, [])])
 	not "convention.unread" in _codes(object.union(_overlay([_rule("allow", [])]), {"root": "tipstaff"}))
 }
 

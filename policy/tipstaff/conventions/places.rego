@@ -61,47 +61,6 @@ _paths(folder, false) := {folder}
 _paths(folder, true) := {folder, concat("", [folder, "_test"])}
 
 # METADATA
-# title: Package not directly below org
-# description: A verdict reads packages `org.<name>` and no others.
-# custom:
-#   code: convention.depth
-#   severity: warning
-#   message: "a verdict does not read the package {it}"
-#   solution: call the package org.<name>, or move its rules into the one that uses them
-findings contains _finding(rego.metadata.chain(), source, source.path) if {
-	_is_overlay
-	some source in _live
-	count(source.package) != 2
-}
-
-# METADATA
-# title: Rule that nobody reads
-# description: |
-#   A verdict reads the sets deny, escalate, require_approval and obligations of a package `org.<name>`. A rule of
-#   such a name elsewhere, one with arguments, or one whose name only resembles them, refuses nothing.
-# custom:
-#   code: convention.unread
-#   message: "nobody reads {it}, so it refuses nothing"
-#   solution: give sets deny, escalate, require_approval or obligations in a package org.<name>
-findings contains _finding(rego.metadata.chain(), place, place.path) if {
-	_is_overlay
-	some place in _rules
-	_is_unread(place)
-}
-
-_is_unread(place) if {
-	spoken := [depth | some depth, part in split(place.path, "."); part in data.tipstaff.conventions.read]
-	spoken[0] != 2
-}
-
-_is_unread(place) if {
-	place.name in data.tipstaff.conventions.read
-	place.rule.head.args
-}
-
-_is_unread(place) if place.name in data.tipstaff.conventions.resembling
-
-# METADATA
 # title: Long file
 # description: A file of rules is read as a whole, so it has one concern.
 # custom:

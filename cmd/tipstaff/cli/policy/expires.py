@@ -33,11 +33,18 @@ def _ending(text: str) -> str:
     try:
         if span:
             return timestamp(utc_now() + timedelta(**{_UNITS[span[2]]: int(span[1])}))
-        return moment(text)
+        end = moment(text)
     except (ValueError, OverflowError) as error:
-        raise ContractError(
-            "bundle.expires",
-            f"{text!r} is neither a span nor a point in time: {error}",
-            field="--expires",
-            fix="give 30d, 12h, 90m, or RFC 3339 with its time zone, as 2027-01-31T12:00:00Z",
-        ) from error
+        raise _unusable(f"{text!r} is neither a span nor a point in time") from error
+    if end <= timestamp():
+        raise _unusable(f"{text} has passed already")
+    return end
+
+
+def _unusable(why: str) -> ContractError:
+    return ContractError(
+        "bundle.expires",
+        why,
+        field="--expires",
+        fix="give 30d, 12h, 90m, or RFC 3339 with its time zone, as 2027-01-31T12:00:00Z, that is ahead",
+    )

@@ -16,6 +16,7 @@ from tipstaff.pdp.bundle import OVERLAY, Bundle, overlay_file
 from tipstaff.pdp.marks import Marks
 from tipstaff.pdp.opa import ensure
 from tipstaff.pdp.shipped import shipped
+from tipstaff.pdp.source import SHIPPED
 from tipstaff.project import Project, timestamp
 
 _NOT_KNOWN = frozenset({"bundle.mark_lost", "opa.failed"})
@@ -76,7 +77,7 @@ def _links(file: Path, policy: Policy) -> list[dict[str, str | None]]:
     for name, look in (
         ("threshold", _threshold),
         ("mark", _mark),
-        ("expiry", _expiry),
+        ("expiry", expiry),
         ("source", _source),
         ("active", _active),
     ):
@@ -113,13 +114,13 @@ def _mark(found: Bundle, policy: Policy) -> str:
     return f"number {found.sequence}; the highest accepted here is {marks.highest(OVERLAY)}"
 
 
-def _expiry(found: Bundle, policy: Policy) -> str:
+def expiry(found: Bundle, policy: Policy) -> str:
     """Asks the rule itself, about this bundle alone and the clock as it is."""
     opa = ensure(say)
-    facts = json.dumps({"expires_at": found.expires_at})
+    facts = {SHIPPED: "{}", OVERLAY: "{}", found.name: json.dumps({"expires_at": found.expires_at})}
     query = (
         '[said | some said in data.tipstaff.guard.escalate; startswith(said.code, "bundle.")] '
-        f"with data.org.bundle as {facts} with data.tipstaff.bundle as {{}} "
+        f"with data.org.bundle as {facts[OVERLAY]} with data.tipstaff.bundle as {facts[SHIPPED]} "
         f'with input as {{"context": {{"now": "{timestamp()}"}}}}'
     )
     rules = str(shipped(opa, say).file)
