@@ -17,7 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW
-_FIRST_LOOK_S, _LOOK_S = 0.0005, 0.01
+# Readers come back at once, so one who looks seldom would hardly ever find the lock free.
+_LOOK_S = 0.0005
 _RANDOM_BYTES = 8
 
 
@@ -122,12 +123,10 @@ def _lock(path: Path, deadline: float | None) -> int:
 
 
 def _wait(descriptor: int, deadline: float) -> None:
-    look_s = _FIRST_LOOK_S
     while not _acquire(descriptor, fcntl.LOCK_EX):
         if time.monotonic() > deadline:
             raise TimeoutError(errno.ETIMEDOUT, "another process holds it")
-        time.sleep(look_s)
-        look_s = min(2 * look_s, _LOOK_S)
+        time.sleep(_LOOK_S)
 
 
 def _acquire(descriptor: int, kind: int) -> bool:
