@@ -204,6 +204,15 @@ def test_each_signer_has_an_own_order(tmp_path: Path) -> None:
     assert marks.highest("org") == 7
 
 
+def test_key_in_another_spelling_is_the_same_signer(tmp_path: Path) -> None:
+    pem = "-----BEGIN PUBLIC KEY-----\nMFkw\nEwYH\n-----END PUBLIC KEY-----\n"
+    marks = Marks(tmp_path / "state")
+    marks.accept(replace(OURS, public_key=pem))
+    for spelt in (f"a comment\n{pem}", pem.replace("MFkw\n", "MF\nkw"), pem + pem):
+        older = replace(OURS, public_key=spelt, sequence=OURS.sequence - 1)
+        assert _refusal(lambda bundle=older: marks.accept(bundle)) == "bundle.rollback"
+
+
 def test_what_a_checkout_builds_has_no_mark(tmp_path: Path) -> None:
     marks = Marks(tmp_path / "state")
     built = replace(OURS, name="tipstaff", sequence=0)

@@ -68,7 +68,7 @@ def _changed(document: Json, change: str) -> tuple[Json, Json]:
     path = _path(fact)
     if not equals or not fact:
         raise _refused("fact.unknown", fact, "a change is written FACT=VALUE", "name a fact")
-    if path[0] == "context" and len(path) > 1 and path[1] in _COMPUTED:
+    if path[0] == "context" and (len(path) == 1 or path[1] in _COMPUTED):
         raise _refused(
             "fact.computed", fact, "this is computed from the other facts", "change one of those"
         )

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tipstaff.errors import DecisionError
+from tipstaff.errors import ContractError, DecisionError
 from tipstaff.files import read_regular, write_atomically
 from tipstaff.pdp import archive, identity, signing
 from tipstaff.pdp.identity import Issue
@@ -129,7 +129,7 @@ def overlay_is_current(folder: Path) -> bool:
     found = claims(overlay_file(folder), OVERLAY)
     try:
         return bool(found) and found["source_digest"] == source_digest(folder, OVERLAY)
-    except (OSError, KeyError):
+    except (OSError, KeyError, ContractError):
         return False
 
 

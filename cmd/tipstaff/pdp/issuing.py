@@ -10,7 +10,7 @@ from pathlib import Path
 from tipstaff.errors import ContractError, DecisionError
 from tipstaff.files import private_folder, read_regular, remove_leftovers, write_atomically
 from tipstaff.pdp import archive
-from tipstaff.pdp.bundle import Bundle, Issue, claims, issue, load, overlay_file, public_key
+from tipstaff.pdp.bundle import Bundle, Issue, issue, load, overlay_file, public_key
 from tipstaff.pdp.kept import Kept, keep, kept, place
 from tipstaff.pdp.marks import Marks
 from tipstaff.pdp.opa import Opa
@@ -72,12 +72,13 @@ class Issuer:
         for file in (self.file, signatures_file(self.file), place(self.state, bundle)):
             remove_leftovers(file)
         keep(self.state, bundle, data)
-        write_atomically(self.file, data, mode=0o644)
         signatures_file(self.file).unlink(missing_ok=True)  # they are on the bundle before
+        write_atomically(self.file, data, mode=0o644)
         return bundle
 
     def _next(self) -> int:
-        said = int(claims(self.file, self.name).get("sequence", 0))
+        beside = self._beside()
+        said = beside.sequence if beside else 0
         last = [one.sequence for one in kept(self.state, self.name)]
         return 1 + max(said, self._highest(), *last, 0)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from tipstaff.pdp.places import witness_folder
 from tipstaff.pdp.source import SHIPPED
 
 # A larger step than this is an accident, or somebody who wants to shut out what comes next.
+_PEM = re.compile(r"-----BEGIN PUBLIC KEY-----(.*?)-----END PUBLIC KEY-----", re.DOTALL)
 STEP = 1_000_000
 _LIMIT = 1 << 20
 _LOCK_S = 30.0
@@ -188,8 +190,10 @@ def _digest(document: dict[str, object]) -> str:
 
 
 def _name(bundle: Bundle) -> str:
-    signer = hashlib.sha256("".join(bundle.public_key.split()).encode()).hexdigest()
-    return f"{bundle.name}:{signer}"
+    """The bundle's name and its signer: the key itself, however its PEM is spelt."""
+    found = _PEM.search(bundle.public_key)
+    key = "".join((found[1] if found else bundle.public_key).split())
+    return f"{bundle.name}:{hashlib.sha256(key.encode()).hexdigest()}"
 
 
 def _is_unnumbered(bundle: Bundle) -> bool:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tipstaff.errors import ContractError
+from tipstaff.files import read_regular
 
 OVERLAY = "org"
 SHIPPED = "tipstaff"
+_MAX_BYTES = 16 << 20
 _DATA = frozenset({"data.json", "data.yaml", "data.yml"})
 
 
@@ -46,7 +48,7 @@ def read(folder: Path, name: str) -> Source:
             if path.is_symlink():
                 raise _invalid(path, "a symbolic link; a bundle is built from plain files")
             if _belongs(path):
-                files[relative.as_posix()] = path.read_bytes()
+                files[relative.as_posix()] = read_regular(path, limit=_MAX_BYTES)
         _check_manifest(folder / ".manifest", name)
     except OSError as error:
         raise _invalid(folder, error.strerror or str(error)) from error

@@ -15,6 +15,8 @@ from tipstaff.project import timestamp, utc_now
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SPAN = re.compile(r"([1-9][0-9]{0,5})([dhm])")
+# OPA counts nanoseconds since 1970 in 64 bits, which end in 2262.
+_LATEST = "2262-01-01T00:00:00.000000Z"
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
 
@@ -32,12 +34,18 @@ def _ending(text: str) -> str:
     span = _SPAN.fullmatch(text)
     try:
         if span:
-            return timestamp(utc_now() + timedelta(**{_UNITS[span[2]]: int(span[1])}))
+            return _reachable(timestamp(utc_now() + timedelta(**{_UNITS[span[2]]: int(span[1])})))
         end = moment(text)
     except (ValueError, OverflowError) as error:
         raise _unusable(f"{text!r} is neither a span nor a point in time") from error
     if end <= timestamp():
         raise _unusable(f"{text} has passed already")
+    return _reachable(end)
+
+
+def _reachable(end: str) -> str:
+    if end >= _LATEST:
+        raise _unusable(f"{end} is further ahead than rules can count")
     return end
 
 
