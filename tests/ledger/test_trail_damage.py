@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import shutil
@@ -12,6 +11,7 @@ import pytest
 import rfc8785
 
 from support.ledger_parts import note, trail
+from support.trail_damage import rechained
 from tipstaff.errors import EvidenceError
 from tipstaff.ledger.trail import Trail, Verification
 
@@ -46,19 +46,6 @@ def damaged(sound: Path) -> Trail:
 def _first(mine: Trail) -> tuple[int, int, str]:
     problem = mine.verify().problems[0]
     return problem.line, problem.seq, problem.code
-
-
-def _rechained(lines: list[bytes], start: int) -> list[bytes]:
-    """The lines with everything from index ``start`` on chained anew."""
-    done = lines[:start]
-    prev = json.loads(lines[start - 1])["hash"] if start else "0" * 64
-    for line in lines[start:]:
-        value = json.loads(line)
-        del value["hash"]
-        value["prev"], value["seq"] = prev, len(done) + 1
-        prev = hashlib.sha256(rfc8785.dumps(value)).hexdigest()
-        done.append(rfc8785.dumps({**value, "hash": prev}) + b"\n")
-    return done
 
 
 @pytest.mark.promise("L1", "row 87")
@@ -106,7 +93,7 @@ def test_a_hundred_structural_edits_are_each_found_at_their_line(damaged: Trail)
             edited[index : index + 2] = [lines[index + 1], lines[index]]
         else:
             changed = lines[index].replace(b"skills/w", b"skills/x")
-            edited[index] = _rechained([*lines[:index], changed], index)[index]
+            edited[index] = rechained([*lines[:index], changed], index)[index]
         damaged.path.write_bytes(b"".join(edited))
         assert _first(damaged)[0] == line, (kind, index)
 
@@ -118,7 +105,7 @@ def test_a_rewritten_history_is_found_by_the_next_witnessed_record(damaged: Trai
     witnessed = [1, 10, 11, 20, 21, 30]
     for index in range(RECORDS):
         changed = lines[index].replace(b"skills/w", b"skills/x")
-        rewritten = _rechained([*lines[:index], changed, *lines[index + 1 :]], index)
+        rewritten = rechained([*lines[:index], changed, *lines[index + 1 :]], index)
         damaged.path.write_bytes(b"".join(rewritten))
         expected = next(seq for seq in witnessed if seq > index)
         assert _first(damaged) == (expected, expected, "trail.rewritten")
@@ -187,7 +174,7 @@ def test_lines_inserted_by_hand_are_found(damaged: Trail) -> None:
 def test_records_chained_on_by_hand_are_held_to_the_model(damaged: Trail) -> None:
     lines = damaged.path.read_bytes().splitlines(keepends=True)
     value = {**json.loads(lines[-1]), "decision": "perhaps"}
-    forged = _rechained([*lines, rfc8785.dumps(value) + b"\n"], RECORDS)
+    forged = rechained([*lines, rfc8785.dumps(value) + b"\n"], RECORDS)
     damaged.path.write_bytes(b"".join(forged))
     assert _first(damaged) == (31, 31, "trail.malformed")
     with pytest.raises(EvidenceError) as refused:

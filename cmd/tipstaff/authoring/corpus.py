@@ -13,6 +13,7 @@ from tipstaff.authoring.variations import variations
 from tipstaff.documents import strict_json
 from tipstaff.documents.audit import Explanation
 from tipstaff.documents.base import Json, parse
+from tipstaff.documents.input import parse_input
 from tipstaff.documents.verdict import Verdict
 from tipstaff.errors import ContractError
 from tipstaff.ledger.record import EFFECTS
@@ -88,6 +89,13 @@ def _case(name: str, document: Json) -> Case:
 
 
 def _read(path: Path) -> Json:
+    if path.is_symlink() or not path.is_file():
+        raise ContractError(
+            "file.unreadable",
+            "a case is a plain file",
+            file=str(path),
+            fix="put the document itself there, or move this away",
+        )
     value: Any = strict_json.load(path)
     context = value.get("context") if isinstance(value, dict) else None
     if not isinstance(context, dict):
@@ -98,4 +106,5 @@ def _read(path: Path) -> Json:
             field="context",
             fix="start from a file of contracts/examples, or take --from-audit",
         )
+    parse_input(value, file=str(path))
     return dict(value)

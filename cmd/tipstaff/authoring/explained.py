@@ -31,7 +31,7 @@ class Explanation(Contract):
 class MutationFile(Contract):
     """``minimum`` is the lowest score that is enough, in percent."""
 
-    minimum: Annotated[float, Field(ge=0, le=100, strict=False)] | None = None
+    minimum: Annotated[float, Field(ge=0, le=100)] | None = None
     explained: list[Explanation] = Field(default_factory=list)
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from tipstaff import declared
-from tipstaff.authoring.rego_source import errors, invalid, parse
 from tipstaff.documents.base import Json
 from tipstaff.documents.codes import CODES
 from tipstaff.documents.text import visible
@@ -23,6 +22,7 @@ from tipstaff.pdp import source
 from tipstaff.pdp.capabilities import FILE as CAPABILITIES
 from tipstaff.pdp.opa import Opa
 from tipstaff.pdp.source import OVERLAY
+from tipstaff.pdp.syntax import errors, invalid, parse
 
 _COMPLAINTS = "1000"
 

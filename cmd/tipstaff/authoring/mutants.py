@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tipstaff.authoring.rego_source import Module, Node, Span, is_test, name
+from tipstaff.authoring.rego_source import Module, Span, is_test, name
+from tipstaff.pdp.syntax import Node
 
 _OPERATORS = {
     "==": ("!=",),

@@ -18,6 +18,7 @@ from tipstaff.ledger.trail import Trail
 from tipstaff.pdp.address import Remote
 from tipstaff.pdp.opa import find
 from tipstaff.pdp.places import witness_folder
+from tipstaff.pdp.source import OVERLAY
 from tipstaff.project import TEAM_FILE, Project, find_root, prepare, state_folder
 
 
@@ -121,6 +122,9 @@ def _bundles(name: str) -> Part:
     for bundle in bundles:
         if bundle.expires_at:
             expiry(bundle, policy)
+    if policy.public_key() and not any(bundle.name == OVERLAY for bundle in bundles):
+        fix = "restore the overlay's bundle, or remove policy.public_key from tipstaff.yaml"
+        return Part(name, False, "", "a key is named, and there is no overlay", fix)
     revisions = ", ".join(bundle.revision for bundle in bundles)
     ends = [f", {bundle.name} until {bundle.expires_at}" for bundle in bundles if bundle.expires_at]
     return Part(name, True, revisions, f"{len(bundles)} signed, signatures hold{''.join(ends)}")

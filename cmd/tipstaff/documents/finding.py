@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from tipstaff.documents.base import Contract, Identifier, SchemaVersion
 
+
+def _of_the_calendar(day: str) -> str:
+    date.fromisoformat(day)
+    return day
+
+
 Severity = Literal["error", "warning", "note"]
-Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$")]
+Day = Annotated[
+    str,
+    StringConstraints(pattern=r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$"),
+    AfterValidator(_of_the_calendar),
+]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"\S")]
 
 

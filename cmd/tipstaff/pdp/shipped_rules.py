@@ -10,6 +10,7 @@ from tipstaff.errors import ContractError
 from tipstaff.pdp.client import VERDICT, VERDICTS
 from tipstaff.pdp.opa import Opa
 from tipstaff.pdp.source import Source
+from tipstaff.pdp.syntax import parse, place
 
 
 def demand_whole(opa: Opa, stage: Path, source: Source, data: dict[str, Any]) -> None:
@@ -24,10 +25,10 @@ def demand_whole(opa: Opa, stage: Path, source: Source, data: dict[str, Any]) ->
     # The list of verdicts is made for any input; a single verdict may be undefined.
     if VERDICT not in with_default:
         raise _refused("bundle.entrypoint_default", source, VERDICT, "has no default")
-    for place in _documents(opa, stage):
-        if place[0] == source.name and _value(data, place) in (None, []):
+    for document in _documents(opa, stage):
+        if document[0] == source.name and _value(data, document) in (None, []):
             raise _refused(
-                "bundle.data_missing", source, "/".join(place), "is missing or an empty list"
+                "bundle.data_missing", source, "/".join(document), "is missing or an empty list"
             )
 
 
@@ -39,10 +40,9 @@ def _rules(opa: Opa, stage: Path, source: Source) -> tuple[set[str], set[str]]:
     for file in source.files:
         if not file.endswith(".rego") or Path(file).parent.as_posix() != package:
             continue
-        module = json.loads(opa.run(["parse", "--format", "json", file], cwd=stage).stdout)
-        place = [str(part["value"]) for part in module["package"]["path"][1:]]
+        module = parse(opa, stage, file, shown=file)
         for rule in module.get("rules", []):
-            path = "/".join([*place, str(rule["head"]["ref"][0]["value"])])
+            path = "/".join([*place(module), str(rule["head"]["ref"][0]["value"])])
             defined.add(path)
             if rule.get("default"):
                 with_default.add(path)
@@ -61,8 +61,8 @@ def _documents(opa: Opa, stage: Path) -> list[list[str]]:
     ]
 
 
-def _value(data: Any, place: list[str]) -> Any:
-    for key in place:
+def _value(data: Any, path: list[str]) -> Any:
+    for key in path:
         data = data.get(key) if isinstance(data, dict) else None
     return data
 

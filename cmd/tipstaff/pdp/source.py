@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import re
+import stat
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,10 @@ from tipstaff.files import read_regular
 OVERLAY = "org"
 SHIPPED = "tipstaff"
 _MAX_BYTES = 16 << 20
+_MAX_NESTING = 64
+POLICY_FILES = frozenset({".rego", ".json", ".yaml", ".yml", ".toml"})
+# Texts and comments as wholes, so that what is in them is not counted as structure.
+_BRACKETS = re.compile(r'"(?:[^"\\\n]|\\.)*"|`[^`]*`|#[^\n]*|[][(){}]')
 _DATA = frozenset({"data.json", "data.yaml", "data.yml"})
 
 
@@ -41,14 +47,9 @@ def read(folder: Path, name: str) -> Source:
     """
     files: dict[str, bytes] = {}
     try:
-        for path in sorted(folder.rglob("*")):
-            relative = path.relative_to(folder)
-            if any(part.startswith(".") for part in relative.parts):
-                continue
-            if path.is_symlink():
-                raise _invalid(path, "a symbolic link; a bundle is built from plain files")
+        for path in plain_files(folder):
             if _belongs(path):
-                files[relative.as_posix()] = read_regular(path, limit=_MAX_BYTES)
+                files[path.relative_to(folder).as_posix()] = read_regular(path, limit=_MAX_BYTES)
         _check_manifest(folder / ".manifest", name)
     except OSError as error:
         raise _invalid(folder, error.strerror or str(error)) from error
@@ -57,9 +58,53 @@ def read(folder: Path, name: str) -> Source:
     return of(folder, name, files)
 
 
+def plain_files(folder: Path) -> Iterator[Path]:
+    """The files below a policy folder in order, without those in folders whose name starts with a dot.
+
+    Raises ``ContractError`` (``policy.invalid``) for a link, a pipe or a device: OPA would follow or wait for it.
+    """
+    for path in sorted(folder.rglob("*")):
+        if any(part.startswith(".") for part in path.relative_to(folder).parts):
+            continue
+        kind = path.lstat().st_mode
+        if stat.S_ISREG(kind):
+            yield path
+        elif not stat.S_ISDIR(kind):
+            what = "a symbolic link" if stat.S_ISLNK(kind) else "a pipe, socket or device"
+            raise _invalid(path, f"{what}; a bundle is built from plain files")
+
+
+def demand_readable(folder: Path) -> None:
+    """Raise ``ContractError`` (``policy.invalid``) for what OPA or a reader of its trees cannot get through.
+
+    That is what is no plain file, a file that is too large, and brackets nested deeper than rules ever are.
+    """
+    try:
+        for path in plain_files(folder):
+            if path.suffix in POLICY_FILES:
+                text = read_regular(path, limit=_MAX_BYTES).decode("utf-8", "replace")
+                if _nesting(text) > _MAX_NESTING:
+                    raise _invalid(path, f"nested deeper than {_MAX_NESTING} levels")
+    except OSError as error:
+        raise _invalid(folder, error.strerror or str(error)) from error
+
+
+def _nesting(text: str) -> int:
+    depth = deepest = 0
+    for piece in _BRACKETS.findall(text):
+        if piece[0] == "#":
+            deepest = max(deepest, piece.count("[") + piece.count("{"))
+        elif piece in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif piece in ")]}":
+            depth -= 1
+    return deepest
+
+
 def _belongs(path: Path) -> bool:
     is_rego = path.name.endswith(".rego") and not path.name.endswith("_test.rego")
-    return (is_rego or path.name in _DATA) and not path.is_dir()
+    return is_rego or path.name in _DATA
 
 
 def _check_manifest(manifest: Path, name: str) -> None:

@@ -35,10 +35,10 @@ is_sha256(value) if {
 
 # METADATA
 # title: A point in time
-# description: RFC 3339 in UTC, ending in Z.
+# description: RFC 3339 in UTC, ending in Z, of a year from 1970 to 2199; OPA counts time in nanoseconds, which end in 2262.
 is_timestamp(value) if {
 	is_string(value)
-	regex.match(`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,9})?Z$`, value)
+	regex.match(`^(19[7-9]|2[01]\d)\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,9})?Z$`, value)
 }
 
 # METADATA

@@ -57,7 +57,7 @@ test_other_text_is_no_digest if {
 }
 
 test_utc_time_is_a_point_in_time if {
-	every time in ["2026-07-01T12:00:00Z", "2026-12-31T23:59:59.123456789Z", "2026-01-30T00:00:00.0Z"] {
+	every time in ["2026-07-01T12:00:00Z", "2026-12-31T23:59:59.123456789Z", "2026-01-30T00:00:00.0Z", "1970-01-01T00:00:00Z", "2199-12-31T00:00:00Z"] {
 		shapes.is_timestamp(time)
 	}
 }
@@ -65,6 +65,9 @@ test_utc_time_is_a_point_in_time if {
 test_other_times_are_no_point_in_time if {
 	every value in array.concat(_others, [
 		"2026-07-01 12:00:00Z",
+		"1969-12-31T12:00:00Z",
+		"2200-01-01T12:00:00Z",
+		"9999-12-31T12:00:00Z",
 		"2026-07-01T12:00:00",
 		"2026-07-01T12:00:00+02:00",
 		"2026-07-01T12:00:00z",

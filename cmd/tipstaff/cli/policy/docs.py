@@ -11,7 +11,9 @@ from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.cli.policy.folder import folder_argument, overlay, root
 from tipstaff.cli.writing import write_text
 from tipstaff.documents.text import visible
+from tipstaff.errors import ContractError
 from tipstaff.pdp.opa import ensure
+from tipstaff.pdp.source import POLICY_FILES
 
 
 @click.command()
@@ -31,6 +33,14 @@ def docs(folder: Path | None, check: bool, out: Path | None, as_json: bool) -> i
     """
     folder = (folder or overlay()).absolute()
     file = (out or folder / FILE).absolute()
+    if file.suffix in POLICY_FILES:
+        raise ContractError(
+            "file.unwritable",
+            "a reference is no policy",
+            file=str(file),
+            field="--out",
+            fix="name a .md file",
+        )
     text = reference(ensure(say), folder, root(folder), beside=file.parent)
     current = file.is_file() and file.read_bytes() == text.encode()
     if not current and not check:

@@ -15,8 +15,8 @@ from tipstaff.project import timestamp, utc_now
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SPAN = re.compile(r"([1-9][0-9]{0,5})([dhm])")
-# OPA counts nanoseconds since 1970 in 64 bits, which end in 2262.
-_LATEST = "2262-01-01T00:00:00.000000Z"
+# What rules take for a time; OPA counts nanoseconds since 1970 in 64 bits, which end in 2262.
+_LATEST = "2200-01-01T00:00:00.000000Z"
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
 

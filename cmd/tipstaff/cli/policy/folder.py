@@ -9,6 +9,7 @@ import click
 
 from tipstaff.engine.policy import OVERLAY_FOLDER
 from tipstaff.errors import ContractError
+from tipstaff.pdp.source import demand_readable
 from tipstaff.project import Project
 
 folder_argument = click.argument(
@@ -33,8 +34,9 @@ def overlay() -> Path:
 def root(folder: Path) -> str:
     """The one root that the folder's manifest claims, which names its bundle.
 
-    Raises ``ContractError`` (``policy.manifest``).
+    Raises ``ContractError``: ``policy.manifest``, and ``policy.invalid`` for a folder that is not to be read.
     """
+    demand_readable(folder)
     manifest = folder / ".manifest"
     try:
         roots = json.loads(manifest.read_text(encoding="utf-8"))["roots"]

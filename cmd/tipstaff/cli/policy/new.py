@@ -10,8 +10,8 @@ import click
 
 from tipstaff import declared
 from tipstaff.cli.output import json_option, print_json, say
-from tipstaff.cli.policy.folder import overlay
-from tipstaff.cli.writing import write_text
+from tipstaff.cli.policy.folder import overlay, root
+from tipstaff.cli.writing import demand_file, write_text
 from tipstaff.errors import ContractError
 
 _TEMPLATE = Path(__file__).parents[2] / "starter" / "rule"
@@ -42,7 +42,17 @@ def new(name: str, kind: str, force: bool, as_json: bool) -> int:
     """
     _demand_name(name)
     folder = overlay()
+    root(folder)
     files = _files(folder, name, kind)
+    for file in files:
+        demand_file(file)
+        if file.parent.is_symlink():
+            raise ContractError(
+                "file.unwritable",
+                "the folder is a symbolic link to another place",
+                file=str(file.parent),
+                fix="put a folder of the project there",
+            )
     present = [str(file) for file in files if file.exists() or file.is_symlink()]
     if present and not force:
         raise ContractError(

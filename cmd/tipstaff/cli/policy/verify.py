@@ -11,6 +11,7 @@ from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.documents.text import visible
 from tipstaff.engine.policy import Policy
 from tipstaff.errors import ContractError, DecisionError, Error
+from tipstaff.files import read_regular
 from tipstaff.pdp import archive, bundle, signing
 from tipstaff.pdp.bundle import OVERLAY, Bundle, overlay_file
 from tipstaff.pdp.marks import Marks
@@ -65,12 +66,13 @@ def verify(file: Path | None, as_json: bool) -> int:
 def _links(file: Path, policy: Policy) -> list[dict[str, str | None]]:
     """The links in order; what rests on a broken signature is not asked."""
     try:
-        archive.unpack(file.read_bytes())
+        data = read_regular(file.resolve(), limit=archive.MAX_BYTES)
+        archive.unpack(data)
         form = _sound("form", "the one form that tipstaff writes")
     except (OSError, ValueError) as error:
         return [_broken("form", "bundle.signature", str(error), "restore the file, or sign again")]
     try:
-        found = _signed(file, policy)
+        found = _signed(file, data, policy)
     except Error as error:
         return [form, _fault("signature", error)]
     links = [form, _sound("signature", f"{found.revision} by the team's key")]
@@ -88,7 +90,7 @@ def _links(file: Path, policy: Policy) -> list[dict[str, str | None]]:
     return links
 
 
-def _signed(file: Path, policy: Policy) -> Bundle:
+def _signed(file: Path, data: bytes, policy: Policy) -> Bundle:
     public = policy.public_key()
     if not public:
         raise DecisionError(
@@ -98,7 +100,7 @@ def _signed(file: Path, policy: Policy) -> Bundle:
             field="policy.public_key",
             fix="put the team's public key into tipstaff.yaml",
         )
-    signing.verify(file.read_bytes(), public, file)
+    signing.verify(data, public, file)
     return bundle.load(file.absolute(), OVERLAY, public)
 
 
