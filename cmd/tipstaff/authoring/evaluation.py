@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from tipstaff.documents.base import Json
@@ -74,19 +72,10 @@ class Rules:
             return answer.refuse(error, question, "")
 
     def _eval(self, path: str, value: Any) -> dict[str, Any]:
-        with TemporaryDirectory(prefix="tipstaff-") as folder:
-            file = Path(folder, "input.json")
-            file.write_bytes(canonical(value))
-            arguments = ["eval", "--format", "json", "--strict-builtin-errors"]
-            arguments += ["--capabilities", str(self.capabilities), "--input", str(file)]
-            for bundle in self.bundles:
-                arguments += ["--bundle", str(bundle)]
-            reply = self.opa.run([*arguments, path], timeout_s=_TIMEOUT_S)
-        try:
-            found = json.loads(reply.stdout)
-        except ValueError:
-            found = {"errors": [{"message": reply.stderr.decode(errors="replace")}]}
-        return found if isinstance(found, dict) else {"errors": [{"message": "no answer"}]}
+        sources = ["--capabilities", str(self.capabilities)]
+        for bundle in self.bundles:
+            sources += ["--bundle", str(bundle)]
+        return self.opa.evaluate(path, sources, given=canonical(value), timeout_s=_TIMEOUT_S)
 
     def _invalid(self, reply: dict[str, Any]) -> ContractError:
         said = _said(reply)

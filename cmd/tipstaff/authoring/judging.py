@@ -13,6 +13,7 @@ from tipstaff.authoring.facts import Folder, gather
 from tipstaff.documents import strict_yaml
 from tipstaff.documents.base import Json, parse
 from tipstaff.documents.finding import Finding, Waivers
+from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError, DecisionError
 from tipstaff.pdp.opa import Opa
 from tipstaff.project import timestamp
@@ -100,17 +101,16 @@ def _findings(given: Iterable[Json]) -> tuple[Finding, ...]:
 
 def _ask(opa: Opa, query: str, given: Json) -> Json:
     """What a query's names are bound to on an input, by the declared policy without its tests."""
-    policy = str(declared.folder("policy"))
-    arguments = ["eval", "--format", "json", "--data", policy, "--ignore", "*_test.rego"]
-    arguments += ["--strict-builtin-errors", "--stdin-input", query]
-    answer = opa.run(arguments, stdin=json.dumps(given).encode())
-    try:
-        bound: Json = json.loads(answer.stdout)["result"][0]["bindings"]
-    except (ValueError, LookupError) as error:
-        said = " ".join((answer.stdout + answer.stderr).decode(errors="replace").split())
+    sources = ["--data", str(declared.folder("policy")), "--ignore", "*_test.rego"]
+    reply = opa.evaluate(query, sources, given=json.dumps(given).encode())
+    if "errors" in reply or not reply.get("result"):
+        said = visible(
+            " ".join(str(one.get("message")) for one in reply.get("errors", [])), limit=500
+        )
         raise DecisionError(
             "engine.undefined",
-            f"the declared policy gives no answer: {said[:500]}",
+            f"the declared policy gives no answer: {said or 'the query is undefined'}",
             fix="run `opa test` on the declared policy; a checkout that was edited may not compile",
-        ) from error
+        )
+    bound: Json = reply["result"][0]["bindings"]
     return bound

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tipstaff.errors import DecisionError
 from tipstaff.files import write_atomically
@@ -59,6 +60,31 @@ class Opa:
             raise _failure(self.path, f"no end after {timeout_s:g} s") from error
         except OSError as error:
             raise _failure(self.path, error.strerror or str(error)) from error
+
+    def evaluate(
+        self,
+        query: str,
+        sources: Sequence[str],
+        *,
+        given: bytes | None = None,
+        timeout_s: float = 60.0,
+    ) -> dict[str, Any]:
+        """OPA's whole reply to a query on what ``sources`` name (``--data`` or ``--bundle`` and the like).
+
+        ``given`` is the input as JSON. A reply has ``result``, which is absent where the query is undefined, or
+        ``errors``, each with its ``message``; built-ins that fail are errors. Raises as ``run`` does.
+        """
+        line = ["eval", "--format", "json", "--strict-builtin-errors", *sources]
+        if given is not None:
+            line.append("--stdin-input")
+        answer = self.run([*line, query], stdin=given or b"", timeout_s=timeout_s)
+        try:
+            reply = json.loads(answer.stdout)
+        except ValueError:
+            reply = None
+        if isinstance(reply, dict):
+            return reply
+        return {"errors": [{"message": answer.stderr.decode(errors="replace") or "no answer"}]}
 
 
 def managed_path() -> Path:

@@ -125,17 +125,15 @@ def expiry(found: Bundle, policy: Policy) -> str:
         f"with data.org.bundle as {facts[OVERLAY]} with data.tipstaff.bundle as {facts[SHIPPED]} "
         f'with input as {{"context": {{"now": "{timestamp()}"}}}}'
     )
-    rules = str(shipped(opa, say).file)
-    answer = opa.run(["eval", "--format", "raw", "--bundle", rules, query])
-    try:
-        reasons = json.loads(answer.stdout)
-    except ValueError as error:
-        said = visible(answer.stdout.decode(errors="replace"))
+    reply = opa.evaluate(query, ["--bundle", str(shipped(opa, say).file)])
+    if not reply.get("result"):
+        said = visible(str(reply.get("errors", "undefined")))
         raise DecisionError(
             "opa.failed",
             f"whether it has ended could not be asked: {said}",
             fix="run `tipstaff doctor`",
-        ) from error
+        )
+    reasons = reply["result"][0]["expressions"][0]["value"]
     for reason in reasons:
         raise DecisionError(
             reason["code"],
