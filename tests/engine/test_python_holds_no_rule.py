@@ -64,7 +64,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         "the profile that both files agree to; policy sees which one ran, and judges it",
     ),
     "pdp/keeper.py": ({"deny"}, "the kernel's own word for refusing a process new groups"),
-    "pdp/overlay_rules.py": (EFFECTS - {"allow"}, "names of the sets that an overlay may add to"),
     "project.py": (ACTORS, "what kind of actor the environment names"),
     "sandbox/bubblewrap.py": ({"bubblewrap"}, "its own name"),
     "sandbox/prober.py": ({"dev"}, "the folder of devices"),
