@@ -53,6 +53,15 @@ def environment_of(process):
         return None
 
 
+def text_of(path):
+    """What a short file says; None where it cannot be read."""
+    try:
+        with open(path) as file:
+            return file.read(4096).strip()
+    except OSError:
+        return None
+
+
 def descriptors():
     """The numbers open in this process, without the one that the look itself opens."""
     found = []
@@ -82,6 +91,8 @@ def main(port, abstract, work, homes):
         "first_environment": environment_of(1),
         "processes": [int(name) for name in os.listdir("/proc") if name.isdigit()],
         "descriptors": descriptors(),
+        "system": " ".join((os.uname().release, os.uname().version)),
+        "boot": text_of("/proc/sys/kernel/random/boot_id"),
     }
 
 

@@ -42,7 +42,10 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "documents/audit.py": (EFFECTS, "the words that a record may hold"),
     "documents/base.py": (TIERS | CLASSES | EFFECTS | ACTORS, "the words that documents may hold"),
     "documents/config.py": (BACKENDS | {"dev", "strict"}, "the words that a file may hold"),
-    "documents/sandbox.py": ({"dev", "strict"}, "the words that a profile may hold"),
+    "documents/sandbox.py": (
+        {"dev", "gvisor", "strict"},
+        "the words that a profile and a result may hold",
+    ),
     "documents/verdict.py": (
         {"allow", "require_approval"},
         "a verdict's own consistency: its name for allow, and what must go with the others",
@@ -66,7 +69,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "pdp/keeper.py": ({"deny"}, "the kernel's own word for refusing a process new groups"),
     "project.py": (ACTORS, "what kind of actor the environment names"),
     "sandbox/bubblewrap.py": ({"bubblewrap"}, "its own name"),
-    "sandbox/prober.py": ({"dev"}, "the folder of devices"),
+    "sandbox/prober.py": ({"dev", "gvisor"}, "the folder of devices; the name of a kernel"),
     "sandbox/selection.py": ({"strict"}, "the profile that `doctor` tries backends under"),
 }
 # Findings of a linter carry a word for their weight, which Rego gives; these show it.

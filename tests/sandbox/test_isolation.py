@@ -222,7 +222,9 @@ def test_a_result_names_what_held_and_what_ran(backend: SandboxBackend, tmp_path
     )
     assert (result.stdout, result.stderr) == ("out\n", "err\n")
     assert result.limits == strict().limits
-    assert len(result.input_sha256) == 64
+    assert len({result.spec_sha256, result.input_sha256}) == 2
+    assert (result.backend_version or "").startswith("bubblewrap ")
+    assert (result.kernel, result.refused) == ("host", [])
 
 
 def test_a_visible_path_that_holds_the_home_is_refused(

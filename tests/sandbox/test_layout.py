@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -122,16 +123,37 @@ def test_paths_below_visible_ones_are_not_bound_again() -> None:
 
 
 def test_the_digest_of_a_run_covers_all_that_was_chosen() -> None:
-    from dataclasses import replace
-
     base = spec()
     variants = [
         base,
         replace(base, argv=("/usr/bin/false",)),
         replace(base, environment={"A": "b"}),
-        replace(base, identity="tree"),
+        replace(base, outputs=("/scratch/out",)),
         replace(base, readonly=(Path("/opt"),)),
         replace(base, profile=strict(wall_s=5)),
     ]
-    assert len({variant.input_sha256 for variant in variants}) == len(variants)
-    assert replace(base, workdir=Path("/elsewhere")).input_sha256 == base.input_sha256
+    assert len({variant.spec_sha256 for variant in variants}) == len(variants)
+    assert replace(base, workdir=Path("/elsewhere")).spec_sha256 == base.spec_sha256
+
+
+def test_the_digest_of_an_input_is_that_of_its_identity_or_else_of_all_in_it(
+    tmp_path: Path,
+) -> None:
+    base = replace(spec(), workdir=tmp_path)
+    seen = {base.input_sha256, replace(base, identity="tree").input_sha256}
+    (tmp_path / "file").write_text("one")
+    seen.add(base.input_sha256)
+    (tmp_path / "file").write_text("two")
+    seen.add(base.input_sha256)
+    (tmp_path / "file").chmod(0o755)
+    seen.add(base.input_sha256)
+    (tmp_path / "link").symlink_to("file")
+    seen.add(base.input_sha256)
+    (tmp_path / "link").unlink()
+    (tmp_path / "folder").mkdir()
+    seen.add(base.input_sha256)
+    (tmp_path / "file").rename(tmp_path / "folder/file")
+    seen.add(base.input_sha256)
+    assert len(seen) == 8
+    again = replace(base, argv=("/bin/false",)).input_sha256
+    assert again in seen

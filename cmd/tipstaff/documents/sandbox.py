@@ -8,9 +8,14 @@ from pydantic import Field
 
 from tipstaff.documents.base import Contract, SchemaVersion, Sha256, Timestamp
 
+Kernel = Literal["host", "gvisor", "guest"]
+
 
 class RunLimits(Contract):
-    """CPU and wall seconds, memory and file size in MiB, processes, open files, captured output bytes a stream."""
+    """CPU and wall seconds, memory and sizes in MiB, processes, open files, captured output bytes a stream.
+
+    ``scratch_mb`` and ``inodes`` (files, folders and links) hold for each writable folder.
+    """
 
     cpu_s: int = Field(ge=1)
     memory_mb: int = Field(ge=1)
@@ -19,6 +24,7 @@ class RunLimits(Contract):
     open_files: int = Field(ge=8)
     file_size_mb: int = Field(ge=1)
     scratch_mb: int = Field(ge=1)
+    inodes: int = Field(ge=8)
     output_bytes: int = Field(ge=1024)
 
 
@@ -34,13 +40,23 @@ class SandboxProfile(Contract):
     required_protections: list[str]
 
 
+class Refused(Contract):
+    """An output that was asked for and not taken, by its path inside, and why."""
+
+    path: str
+    reason: str
+
+
 class SandboxResult(Contract):
     """One run as it went. A timeout is exit code 124; ``oom`` is None where that cannot be told.
 
-    ``held`` names the protections that a probe inside the same layout saw hold.
+    ``held`` names the protections that a probe inside the same layout saw hold, ``kernel`` whose system calls that
+    probe reached. ``spec_sha256`` covers what the caller chose, ``input_sha256`` what the input folder was.
     """
 
     backend: str
+    backend_version: str | None
+    kernel: Kernel
     profile: str
     isolated: bool
     held: list[str]
@@ -53,4 +69,6 @@ class SandboxResult(Contract):
     limits: RunLimits
     started_at: Timestamp
     duration_ms: int = Field(ge=0)
+    spec_sha256: Sha256
     input_sha256: Sha256
+    refused: list[Refused]

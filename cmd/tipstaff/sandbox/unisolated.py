@@ -21,6 +21,7 @@ from tipstaff.sandbox.backend import SCRATCH, Probe, RunSpec
 from tipstaff.sandbox.collection import collect
 from tipstaff.sandbox.layout import environment
 from tipstaff.sandbox.process import TIMEOUT_EXIT_CODE, Supervised, restrict, supervise
+from tipstaff.sandbox.run import Finished, outcome
 
 NAME = "none"
 
@@ -46,6 +47,7 @@ class UnisolatedBackend:
                 f"the profile {spec.profile.name} never runs without isolation",
                 fix="run `tipstaff doctor` to see what is missing",
             )
+        input_sha256 = spec.input_sha256
         started_at = timestamp()
         begun = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="tipstaff-scratch-") as name:
@@ -57,21 +59,20 @@ class UnisolatedBackend:
             finally:
                 os.close(folder)
         code = supervised.process.returncode
+        exit_code = TIMEOUT_EXIT_CODE if ended.timed_out else code if code >= 0 else 128 - code
         result = SandboxResult(
             backend=self.name,
+            backend_version=None,
+            kernel="host",
             profile=spec.profile.name,
             isolated=False,
             held=[],
-            exit_code=TIMEOUT_EXIT_CODE if ended.timed_out else code if code >= 0 else 128 - code,
-            timed_out=ended.timed_out,
-            oom=ended.oom,
-            stdout=ended.stdout.decode("utf-8", "replace"),
-            stderr=ended.stderr.decode("utf-8", "replace"),
-            truncated=ended.truncated,
+            **outcome(Finished(exit_code, ended, outputs)),
             limits=spec.profile.limits,
             started_at=started_at,
             duration_ms=round((time.monotonic() - begun) * 1000),
-            input_sha256=spec.input_sha256,
+            spec_sha256=spec.spec_sha256,
+            input_sha256=input_sha256,
         )
         return result, outputs
 
