@@ -171,7 +171,7 @@ def _file_states(root: Path) -> tuple[tuple[int, int, int] | None, ...]:
     states: list[tuple[int, int, int] | None] = []
     for name in (TEAM_FILE, LOCAL_FILE):
         try:
-            state = os.stat(root / name)
+            state = os.stat(os.path.join(root, name))
         except OSError:
             states.append(None)
         else:

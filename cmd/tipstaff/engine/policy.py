@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -144,8 +146,10 @@ class Policy:
 
     def overlay_folder(self) -> Path:
         """Where the team keeps its own Rego."""
-        named = self.project.team_setting("policy", "overlay")
-        return self.project.root / (named or OVERLAY_FOLDER)
+        return self.project.root / self._overlay_name()
+
+    def _overlay_name(self) -> str:
+        return self.project.team_setting("policy", "overlay") or OVERLAY_FOLDER
 
     def signers(self) -> Signers:
         """Who of the team may sign besides, and how many must have signed."""
@@ -174,13 +178,8 @@ class Policy:
 
     def _look(self) -> _Seen:
         """What shows that the overlay is another one than before: its files, and who may sign."""
-        file = overlay_file(self.overlay_folder())
-        return (
-            _state(file),
-            _state(signatures_file(file)),
-            self.public_key(),
-            self.signers(),
-        )
+        file, signatures = _files(self.project.root, self._overlay_name())
+        return (_state(file), _state(signatures), self.public_key(), self.signers())
 
 
 def _revisions(bundles: tuple[Bundle, ...]) -> dict[str, str | None]:
@@ -188,9 +187,16 @@ def _revisions(bundles: tuple[Bundle, ...]) -> dict[str, str | None]:
     return {**found, **{bundle.name: bundle.revision for bundle in bundles}}
 
 
-def _state(file: Path) -> tuple[int, int] | None:
+@lru_cache(maxsize=16)
+def _files(root: Path, overlay_folder: str) -> tuple[str, str]:
+    """The overlay's bundle and its further signatures; asked for before each decision."""
+    file = overlay_file(root / overlay_folder)
+    return str(file), str(signatures_file(file))
+
+
+def _state(file: str) -> tuple[int, int] | None:
     try:
-        state = file.stat()
+        state = os.stat(file)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -40,16 +40,15 @@ class Question:
 def complete(document: InputDocument, context: Json) -> Question:
     """Add the engine's context to a caller's document, whatever context that one brought along."""
     plain = document.model_dump(by_alias=True, exclude={"context"})
-    parts = {key: canonical(value) for key, value in plain.items()}
-    for name in _free(plain):
-        if is_suspicious(parts[name].decode()):
-            plain[name] = redact(plain[name])
-            parts[name] = canonical(plain[name])
-    judged = hashlib.sha256(_JUDGED + _join(parts | _binding(context))).hexdigest()
-    context = {**context, "judged_sha256": judged}
-    parts["context"] = canonical(context)
-    body = _join(parts)
-    return Question({**plain, "context": context}, body, hashlib.sha256(body).hexdigest(), judged)
+    bound = _binding(context)
+    form = canonical(plain | bound)
+    if is_suspicious(form.decode()):
+        plain |= {name: redact(plain[name]) for name in _free(plain)}
+        form = canonical(plain | bound)
+    judged = hashlib.sha256(_JUDGED + form).hexdigest()
+    whole = {**plain, "context": {**context, "judged_sha256": judged}}
+    body = canonical(whole)
+    return Question(whole, body, hashlib.sha256(body).hexdigest(), judged)
 
 
 def as_given(document: InputDocument) -> Question:
@@ -69,12 +68,6 @@ def _free(plain: Json) -> tuple[str, ...]:
     return ("action", "resource", "evidence")
 
 
-def _binding(context: Json) -> dict[str, bytes]:
-    config = context["config"]
-    digests = {name: config[name] for name in ("team_sha256", "local_sha256")}
-    return {"bundles": canonical(context["bundles"]), "config": canonical(digests)}
-
-
-def _join(parts: dict[str, bytes]) -> bytes:
-    # The keys are ASCII words of ours, so sorting them by code point is RFC 8785's order.
-    return b"{" + b",".join(b'"%s":%s' % (key.encode(), parts[key]) for key in sorted(parts)) + b"}"
+def _binding(context: Json) -> Json:
+    digests = {name: context["config"][name] for name in ("team_sha256", "local_sha256")}
+    return {"bundles": context["bundles"], "config": digests}
