@@ -24,11 +24,11 @@ def test_strict_has_the_default_limits_and_requires_every_protection() -> None:
     assert set(profile.required_protections) == set(PROTECTIONS)
 
 
-def test_dev_differs_from_strict_in_isolation_only() -> None:
+def test_dev_differs_from_strict_in_isolation_and_warm_runs_only() -> None:
     strict, dev = load("strict").model_dump(), load("dev").model_dump()
     differing = {key for key in strict if strict[key] != dev[key]}
-    assert differing == {"name", "isolated", "required_protections"}
-    assert not dev["isolated"]
+    assert differing == {"name", "isolated", "warm", "required_protections"}
+    assert (strict["warm"], dev["warm"], dev["isolated"]) == (False, True, False)
 
 
 @pytest.mark.parametrize(

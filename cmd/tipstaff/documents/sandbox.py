@@ -29,11 +29,15 @@ class RunLimits(Contract):
 
 
 class SandboxProfile(Contract):
-    """A named set of limits and visible host paths; ``isolated`` profiles refuse to run without a backend."""
+    """A named set of limits and visible host paths; ``isolated`` profiles refuse to run without a backend.
+
+    ``warm`` lets repeated runs of one command share a sandbox, each with fresh folders and processes.
+    """
 
     schema_version: SchemaVersion
     name: Literal["strict", "dev"]
     isolated: bool
+    warm: bool
     limits: RunLimits
     system_paths: list[str]
     environment: dict[str, str]
@@ -51,7 +55,8 @@ class SandboxResult(Contract):
     """One run as it went. A timeout is exit code 124; ``oom`` is None where that cannot be told.
 
     ``held`` names the protections that a probe inside the same layout saw hold, ``kernel`` whose system calls that
-    probe reached. ``spec_sha256`` covers what the caller chose, ``input_sha256`` what the input folder was.
+    probe reached. ``spec_sha256`` covers what the caller chose, ``input_sha256`` what the input folder was. ``warm``:
+    it was not the first run in its sandbox, or not meant to be the last.
     """
 
     backend: str
@@ -59,6 +64,7 @@ class SandboxResult(Contract):
     kernel: Kernel
     profile: str
     isolated: bool
+    warm: bool
     held: list[str]
     exit_code: int
     timed_out: bool

@@ -104,6 +104,7 @@ class ProbedBackend(ABC):
             kernel=probe.kernel,
             profile=spec.profile.name,
             isolated=isolated,
+            warm=False,
             held=list(probe.held),
             **outcome(finished),
             limits=spec.profile.limits,

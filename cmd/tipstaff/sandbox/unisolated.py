@@ -66,6 +66,7 @@ class UnisolatedBackend:
             kernel="host",
             profile=spec.profile.name,
             isolated=False,
+            warm=False,
             held=[],
             **outcome(Finished(exit_code, ended, outputs)),
             limits=spec.profile.limits,
