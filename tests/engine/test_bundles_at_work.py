@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
-from support.documents import a_change
+from support.documents import a_change, an_act
 from support.workshop import AUTOMATIC, Workshop
+from tipstaff.documents import strict_yaml
 from tipstaff.pdp.bundle import overlay_file
 
 DENY = 'package org.stop\n\ndeny contains "stop" if input.kind == "change"\n'
@@ -75,16 +75,29 @@ def test_verdict_names_the_active_revision_and_its_digest(overlaid: Workshop) ->
 
 
 @pytest.mark.req("E-08")
-def test_overlay_without_a_key_in_the_team_file_is_a_finding_and_is_said(
-    overlaid: Workshop,
+@pytest.mark.parametrize("team", ["no key", "an empty key", "no file"])
+def test_signed_overlay_without_a_key_denies_until_a_key_or_no_bundle_is_there(
+    overlaid: Workshop, team: str
 ) -> None:
-    team = overlaid.root / "tipstaff.yaml"
-    settings = yaml.safe_load(team.read_text())
-    team.write_text(yaml.safe_dump(settings | {"policy": {"overlay": "policy"}}))
-    answer = overlaid.run("decide", "-", stdin=json.dumps(a_change()).encode())
-    assert "policy.public_key" in answer.stderr
+    file = overlaid.root / "tipstaff.yaml"
+    settings = strict_yaml.load(file)
+    policy = {"overlay": "policy"} | ({"public_key": ""} if team == "an empty key" else {})
+    file.write_text(json.dumps(settings | {"policy": policy}))
+    if team == "no file":
+        file.unlink()
+    code = "bundle.missing:org" if team == "an empty key" else "bundle.no_key"
+    harmless = a_change(subject__id="nobody")
+    for act in (harmless, an_act("approve")):
+        verdict = overlaid.decide(act)
+        assert (verdict.effect, verdict.codes[0]) == ("deny", code)
     found = overlaid.run("check", "--json")
-    assert (found.code, [one["code"] for one in found.json["findings"]]) == (1, ["overlay.no_key"])
+    assert "overlay.no_key" in [one["code"] for one in found.json["findings"]]
+    assert overlaid.run("policy", "accept", "--reason", "no").code == 1
+    overlay_file(overlaid.root / "policy").unlink()
+    assert code not in overlaid.decide(harmless).codes or team == "an empty key"
+    file.write_text(json.dumps(settings))
+    overlaid.sign({"org/stop/stop.rego": DENY.replace('"change"', '"nothing"')})
+    assert overlaid.decide(harmless).effect == "allow"
 
 
 @pytest.mark.req("E-08")

@@ -41,17 +41,15 @@ def test_overlay_that_is_no_file_is_refused_at_once(opa: Opa, tmp_path: Path) ->
 
 
 def test_no_overlay_is_none(tmp_path: Path) -> None:
-    assert bundle.overlay(tmp_path / "absent", None) is None
+    assert bundle.overlay(tmp_path / "absent", "key") is None
     assert bundle.overlay(tmp_path, "key") is None
 
 
-def test_overlay_without_its_signed_file_or_key_is_refused(opa: Opa, tmp_path: Path) -> None:
+def test_overlay_without_its_signed_file_is_refused(tmp_path: Path) -> None:
     write_overlay(tmp_path / "source")
-    built = build_overlay(opa, tmp_path / "signed")
-    for folder, key in ((tmp_path / "source", built.public_key), (tmp_path / "signed", None)):
-        with pytest.raises(DecisionError) as refused:
-            bundle.overlay(folder, key)
-        assert refused.value.code == "bundle.unsigned"
+    with pytest.raises(DecisionError) as refused:
+        bundle.overlay(tmp_path / "source", "key")
+    assert refused.value.code == "bundle.unsigned"
 
 
 def test_edited_overlay_is_not_current(opa: Opa, tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ def complete(document: dict[str, Any], bundles: dict[str, Any], **changes: Any) 
             "local_tracked": False,
         },
         "bundles": bundles,
+        "has_overlay": bool(bundles.get("org")),
         "judged_sha256": "5d" * 32,
         "approval": None,
     }

@@ -47,7 +47,7 @@ def overlay_findings(engine: Engine) -> list[Reason]:
         return [
             Reason(
                 code="overlay.no_key",
-                message="a signed overlay is there, but no decision uses it: no key says who may sign it",
+                message="a signed overlay is there, and every decision is denied: no key says who may sign it",
                 rule="tipstaff.cli.check",
                 solution="give policy.public_key in tipstaff.yaml, as `tipstaff init` wrote it, or remove the bundle",
             )

@@ -169,7 +169,7 @@ ERRORS: Mapping[str, str] = MappingProxyType(
         "opa.token": "the token for a remote OPA is not one",
         "opa.unusable": "TIPSTAFF_OPA names no OPA that is new enough",
         "opa.url": "the address of a remote OPA is not acceptable",
-        "overlay.no_key": "a signed overlay that no decision uses, for want of a key",
+        "overlay.no_key": "a signed overlay that no key vouches for, so that every decision is denied",
         "overlay.not_signed": "the overlay's Rego differs from its signed bundle",
         "pause.unknown": "the pause state cannot be read or written",
         "policy.empty": "a policy folder has no rule to check",

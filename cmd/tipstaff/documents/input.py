@@ -89,8 +89,9 @@ class ApprovalFacts(Contract):
 class Context(Contract):
     """What the engine adds: identity, clock, switches, configuration, expected revisions, approval.
 
-    ``latest`` is the latest time that the project has decided at, if it has; ``judged_sha256`` is the digest of
-    everything that an approval binds to.
+    ``latest`` is the latest time that the project has decided at, if it has; ``has_overlay`` is whether a signed bundle
+    lies where the team's overlay belongs, trusted or not; ``judged_sha256`` is the digest of everything that an
+    approval binds to.
     """
 
     decision_id: Identifier
@@ -100,6 +101,7 @@ class Context(Contract):
     pause: PauseFacts
     config: ConfigFacts
     bundles: Bundles
+    has_overlay: bool | None = None
     judged_sha256: Sha256
     approval: ApprovalFacts | None = None
 

@@ -206,6 +206,7 @@ class Engine:
             "pause": pause.model_dump(by_alias=True),
             "config": self._config(),
             "bundles": bundles,
+            "has_overlay": self.policy.has_overlay(),
             "approval": approval.model_dump(by_alias=True) if approval else None,
         }
         return complete(document, context)

@@ -151,6 +151,10 @@ class Policy:
     def _overlay_name(self) -> str:
         return self.project.team_setting("policy", "overlay") or OVERLAY_FOLDER
 
+    def has_overlay(self) -> bool:
+        """Whether a signed bundle lies where the team's belongs, be it trusted or not."""
+        return os.path.lexists(overlay_file(self.overlay_folder()))
+
     def signers(self) -> Signers:
         """Who of the team may sign besides, and how many must have signed."""
         keys = self.project.team_setting("policy", "public_keys") or ()

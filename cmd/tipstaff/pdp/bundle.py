@@ -97,23 +97,15 @@ def overlay_file(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.tar.gz")
 
 
-def overlay(folder: Path, public: str | None, signers: Signers = ALONE) -> Bundle | None:
+def overlay(folder: Path, public: str, signers: Signers = ALONE) -> Bundle | None:
     """The team's signed bundle; None where there is neither it nor any Rego in the folder.
 
-    Raises ``DecisionError``: ``bundle.unsigned`` where only the source lies there or no key is configured,
-    ``bundle.signature`` where the file is not what the key signed, ``bundle.threshold`` where too few signed it.
+    Raises ``DecisionError``: ``bundle.unsigned`` where only the source lies there, ``bundle.signature`` where the file
+    is not what the key signed, ``bundle.threshold`` where too few signed it.
     """
     file = overlay_file(folder)
-    if file.exists() and public:
-        return load(file, OVERLAY, public, signers)
     if file.exists():
-        raise DecisionError(
-            "bundle.unsigned",
-            "the overlay is there, but no public key says who may sign it",
-            file=str(file),
-            field="policy.public_key",
-            fix="put the team's public key into tipstaff.yaml, or remove the overlay",
-        )
+        return load(file, OVERLAY, public, signers)
     if next(folder.rglob("*.rego"), None) is None:
         return None
     raise DecisionError(

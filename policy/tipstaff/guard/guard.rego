@@ -71,6 +71,20 @@ deny contains reasons.about(rego.metadata.chain(), "org") if {
 	not data.org.bundle.revision
 }
 
+# METADATA
+# title: Overlay without a key
+# description: |
+#   A signed bundle lies where the team's overlay belongs, and no key says who may sign it, so it is not loaded. Without
+#   this rule its denies would just be absent.
+# custom:
+#   code: bundle.no_key
+#   message: the team's signed overlay is there, and no key says who may sign it
+#   solution: give policy.public_key in tipstaff.yaml, as `tipstaff init` wrote it, or remove the bundle
+deny contains reasons.of(rego.metadata.chain()) if {
+	input.context.has_overlay == true
+	not _overlay_expected
+}
+
 _overlay_expected if is_string(input.context.bundles.org)
 
 _overlay_expected if is_string(input.context.config.team.policy.public_key)

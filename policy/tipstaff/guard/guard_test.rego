@@ -92,6 +92,19 @@ test_expected_overlay_that_is_absent_is_refused if {
 	_denied(testing.change_with({"/context/config/team/policy": {"public_key": null}})) == set()
 }
 
+test_overlay_that_no_key_vouches_for_is_refused if {
+	_denied(testing.change_with({"/context/has_overlay": true})) == {"bundle.no_key"}
+	_denied(testing.with_facts(testing.control, {"/context/has_overlay": true})) == {"bundle.no_key"}
+	unkeyed := {"/context/has_overlay": true, "/context/config/team/policy": {"public_key": null}}
+	_denied(testing.change_with(unkeyed)) == {"bundle.no_key"}
+	keyed := {
+		"/context/has_overlay": true,
+		"/context/bundles/org": "r1",
+		"/context/config/team/policy": {"public_key": "k"},
+	}
+	_denied_beside(testing.change_with(keyed), {"bundle": {"revision": "r1"}}) == set()
+}
+
 # METADATA
 # custom:
 #   req: [E-04]
@@ -118,6 +131,7 @@ test_every_missing_fact_is_escalated_at_once if {
 		"input.missing:actor_id",
 		"input.missing:config",
 		"input.missing:decision_id",
+		"input.missing:has_overlay",
 		"input.missing:judged_sha256",
 		"input.missing:now",
 		"input.missing:pause",

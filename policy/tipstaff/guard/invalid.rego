@@ -24,6 +24,8 @@ _sound("now", value) if shapes.is_timestamp(value)
 
 _sound("latest", value) if shapes.is_timestamp(value)
 
+_sound("has_overlay", value) if is_boolean(value)
+
 _sound("decision_id", value) if shapes.is_text(value)
 
 _sound("judged_sha256", value) if shapes.is_sha256(value)

@@ -68,6 +68,7 @@ _context := {
 	"pause": {"global": false, "user": false, "hard": false, "switches": {}},
 	"config": {"team": null, "team_sha256": null, "local": null, "local_sha256": null, "local_tracked": false},
 	"bundles": {"tipstaff": "example", "org": null},
+	"has_overlay": false,
 	"judged_sha256": digest("b"),
 	"approval": null,
 }
