@@ -62,13 +62,14 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "engine/chaos_rows.py": ({"allow"}, "the allow that a fault must keep from being believed"),
     "engine/engine.py": ({"allow", "require_approval"}, "what can be carried out at all"),
     "evidence/capability_tables.py": (FORBIDDEN, "the names of what detection finds"),
-    "healing/proposal.py": (
+    "evidence/isolation.py": (
         {"dev", "strict"},
         "the profile that both files agree to; policy sees which one ran, and judges it",
     ),
     "pdp/keeper.py": ({"deny"}, "the kernel's own word for refusing a process new groups"),
     "project.py": (ACTORS, "what kind of actor the environment names"),
     "sandbox/bubblewrap.py": ({"bubblewrap"}, "its own name"),
+    "sandbox/nsjail.py": ({"nsjail"}, "its own name"),
     "sandbox/prober.py": ({"dev", "gvisor"}, "the folder of devices; the name of a kernel"),
     "sandbox/selection.py": ({"strict"}, "the profile that `doctor` tries backends under"),
 }

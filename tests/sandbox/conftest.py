@@ -1,15 +1,14 @@
-"""A working backend, found as the product finds it; without one these tests fail, they are not skipped."""
+"""Every backend of this machine, found as the product finds it; one that has to be here and is not fails."""
 
 from __future__ import annotations
 
 import pytest
 
-from support.sandboxes import strict
+from support.sandboxes import BACKENDS, present
 from tipstaff.sandbox.backend import SandboxBackend
-from tipstaff.sandbox.selection import strongest
 
 
-@pytest.fixture(scope="session")
-def backend() -> SandboxBackend:
-    """The backend that strict runs under here."""
-    return strongest(strict())
+@pytest.fixture(scope="session", params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> SandboxBackend:
+    """One backend that works under strict here."""
+    return present(request.param)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.sandboxes import environment, strict
-from tipstaff.sandbox import bubblewrap, layout
+from tipstaff.sandbox import bubblewrap, layout, mounts
 from tipstaff.sandbox.bubblewrap import BubblewrapBackend
 
 Line = list[str]
@@ -48,6 +48,7 @@ def probe_with(fault: Callable[[Line], Line], monkeypatch: pytest.MonkeyPatch) -
     """The protections that are missing when the layout has this fault."""
     sound = layout.arguments
     monkeypatch.setattr(layout, "arguments", lambda spec, sources=None: fault(sound(spec, sources)))
+    monkeypatch.setattr(mounts, "check", lambda pid, spec: None)  # which would stop it before
     probe = BubblewrapBackend(bubblewrap.programs()[0], strict()).probe()
     assert not probe.available
     assert "did not hold" in (probe.reason or "")
@@ -84,3 +85,16 @@ def test_a_visible_home_is_missed(monkeypatch: pytest.MonkeyPatch, home: Path) -
 
     with environment(HOME=str(home)):
         assert probe_with(fault, monkeypatch) == {"home"}
+
+
+@pytest.mark.req("S-05")
+@pytest.mark.parametrize("fault", [writable_root, writable_work])
+def test_a_writable_mount_is_seen_from_outside_before_the_command_starts(
+    monkeypatch: pytest.MonkeyPatch, fault: Callable[[Line], Line]
+) -> None:
+    sound = layout.arguments
+    monkeypatch.setattr(layout, "arguments", lambda spec, sources=None: fault(sound(spec, sources)))
+    probe = BubblewrapBackend(bubblewrap.programs()[0], strict()).probe()
+    assert not probe.available
+    assert probe.held == ()
+    assert "mounted writable inside" in (probe.reason or "")

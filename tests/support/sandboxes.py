@@ -8,11 +8,34 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tipstaff.documents.base import parse
 from tipstaff.documents.sandbox import SandboxProfile, SandboxResult
+from tipstaff.errors import SandboxError
+from tipstaff.sandbox import cgroup
 from tipstaff.sandbox.backend import RunSpec, SandboxBackend
 from tipstaff.sandbox.profile import load
+from tipstaff.sandbox.selection import KINDS, named
 from tipstaff.sandbox.toolchain import own_python
+
+BACKENDS = tuple(kind.name for kind in KINDS)
+_INSTALLED_WITH_US = {"bubblewrap", "nsjail"}
+
+
+def present(name: str) -> SandboxBackend:
+    """A backend by its word; one that is installed with Tipstaff, or expected in CI, has to be here."""
+    try:
+        return named(name, strict())
+    except SandboxError as error:
+        if name in _INSTALLED_WITH_US or os.environ.get("CI"):
+            pytest.fail(f"{name} has to work here: {error.message}")
+        pytest.skip(f"{name} is not here: {error.message}")
+
+
+def kills_are_counted() -> bool:
+    """Whether this machine lets us make a control group, in which the kernel counts what it ends for memory."""
+    return any("memory" in place.controllers for place in cgroup.places())
 
 
 def strict(**limits: int) -> SandboxProfile:

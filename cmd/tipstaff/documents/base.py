@@ -53,7 +53,7 @@ C = TypeVar("C", bound=BaseModel)
 def parse(model: type[C], value: Any, *, file: str | None = None) -> C:
     """Validate plain data against a model.
 
-    Raises ``ContractError`` (code ``document.invalid``) that names every offending field.
+    Raises ``ContractError`` that names every offending field; its code is ``document.invalid``, or the validator's own.
     """
     try:
         return model.model_validate(value)
@@ -68,9 +68,8 @@ def _refusal(error: ValidationError, file: str | None) -> ContractError:
         message += f"; {_path(detail)}: {_complaint(detail)}"
     if len(others) > _COMPLAINTS:
         message += f"; and {len(others) - _COMPLAINTS} more"
-    return ContractError(
-        "document.invalid", message, file=file, field=_path(first), fix=_remedy(first)
-    )
+    code = first["type"] if "." in first["type"] else "document.invalid"
+    return ContractError(code, message, file=file, field=_path(first), fix=_remedy(first))
 
 
 def _path(detail: ErrorDetails) -> str:
@@ -86,6 +85,8 @@ def _complaint(detail: ErrorDetails) -> str:
 
 
 def _remedy(detail: ErrorDetails) -> str:
+    if "fix" in detail.get("ctx", {}):
+        return str(detail["ctx"]["fix"])
     if detail["type"] == "missing":
         return f"add {_path(detail)}"
     if detail["type"] == "extra_forbidden":

@@ -196,6 +196,7 @@ ERRORS: Mapping[str, str] = MappingProxyType(
         "sandbox.no_folder": "no temporary folder can be made for a run",
         "sandbox.probe": "the probe inside a sandbox did not run to its end",
         "sandbox.profile_unknown": "there is no such sandbox profile",
+        "sandbox.reorder": "a list of sandbox backends is not in their fixed order",
         "sandbox.setup": "a sandbox could not be set up",
         "sandbox.unavailable": "nothing can isolate a run here",
         "sandbox.unreachable": "what a run needs cannot be shown to the user that it runs as",

@@ -5,9 +5,10 @@ Both go into the input as they are; Rego clamps the local one and fills what is 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from tipstaff.documents.base import (
     ActionClass,
@@ -18,8 +19,34 @@ from tipstaff.documents.base import (
     Tier,
 )
 
+# The strongest first.
 Backend = Literal["firecracker", "gvisor", "bubblewrap", "nsjail"]
 Profile = Literal["strict", "dev"]
+Protection = Literal[
+    "network",
+    "write",
+    "home",
+    "environment",
+    "processes",
+    "descriptors",
+    "privileges",
+    "terminal",
+    "system_calls",
+]
+
+
+def _strongest_first(names: list[Backend]) -> list[Backend]:
+    kept = [name for name in get_args(Backend) if name in names]
+    if kept != names:
+        raise PydanticCustomError(
+            "sandbox.reorder",
+            "backends are tried strongest first, and each once",
+            {"fix": f"leave some out if you want, and write the others as {', '.join(kept)}"},
+        )
+    return names
+
+
+Backends = Annotated[list[Backend], AfterValidator(_strongest_first)]
 
 
 class ApprovalGates(Contract):
@@ -39,17 +66,29 @@ class Paths(Contract):
 class Limits(Contract):
     """Ceilings for one sandboxed run: CPU seconds, MiB, wall seconds, processes."""
 
-    cpu_s: int | None = Field(None, ge=1)
-    memory_mb: int | None = Field(None, ge=1)
-    wall_s: int | None = Field(None, ge=1)
-    processes: int | None = Field(None, ge=1)
+    cpu_s: int | None = Field(None, ge=1, le=100_000)
+    memory_mb: int | None = Field(None, ge=1, le=1 << 20)
+    wall_s: int | None = Field(None, ge=1, le=100_000)
+    processes: int | None = Field(None, ge=1, le=1 << 15)
+
+
+class Isolation(Contract):
+    """What a run must have had to count for a class: the weakest backend, and protections that a probe saw hold."""
+
+    minimum_backend: Backend | None = None
+    held: list[Protection] | None = None
 
 
 class SandboxSettings(Contract):
-    """How generated code runs, and the weakest backend that counts as evidence."""
+    """How generated code runs, and what a run must have had to count as evidence.
+
+    ``backends`` leaves out those that it does not name; ``require`` asks for more, by class of change.
+    """
 
     profile: Profile | None = None
+    backends: Backends | None = None
     minimum_backend: Backend | None = None
+    require: dict[ActionClass, Isolation] | None = None
     limits: Limits | None = None
 
 

@@ -22,6 +22,7 @@ from tipstaff.documents.base import (
     parse,
 )
 from tipstaff.documents.config import LocalConfig, TeamConfig
+from tipstaff.documents.sandbox import Kernel
 from tipstaff.errors import ContractError
 
 
@@ -158,12 +159,20 @@ class TestFacts(Contract):
 
 
 class SandboxFacts(Contract):
-    """Where the tests ran, and which protections a probe inside saw hold."""
+    """Where the tests ran, and which protections a probe inside saw hold.
+
+    ``kernel`` is whose system calls that probe reached, ``spec_sha256`` the digest of what was run and how,
+    ``input_sha256`` that of the files it was run on.
+    """
 
     backend: str
     profile: str
     isolated: bool
     held: list[str] = Field(default_factory=list)
+    backend_version: str | None = None
+    kernel: Kernel | None = None
+    spec_sha256: Sha256 | None = None
+    input_sha256: Sha256 | None = None
 
 
 class ChangeEvidence(Contract):

@@ -17,15 +17,15 @@ class RunLimits(Contract):
     ``scratch_mb`` and ``inodes`` (files, folders and links) hold for each writable folder.
     """
 
-    cpu_s: int = Field(ge=1)
-    memory_mb: int = Field(ge=1)
-    wall_s: int = Field(ge=1)
-    processes: int = Field(ge=1)
-    open_files: int = Field(ge=8)
-    file_size_mb: int = Field(ge=1)
-    scratch_mb: int = Field(ge=1)
-    inodes: int = Field(ge=8)
-    output_bytes: int = Field(ge=1024)
+    cpu_s: int = Field(ge=1, le=100_000)
+    memory_mb: int = Field(ge=1, le=1 << 20)
+    wall_s: int = Field(ge=1, le=100_000)
+    processes: int = Field(ge=1, le=1 << 15)
+    open_files: int = Field(ge=8, le=1 << 20)
+    file_size_mb: int = Field(ge=1, le=1 << 20)
+    scratch_mb: int = Field(ge=1, le=1 << 20)
+    inodes: int = Field(ge=8, le=1 << 24)
+    output_bytes: int = Field(ge=1024, le=1 << 30)
 
 
 class SandboxProfile(Contract):
@@ -55,8 +55,9 @@ class SandboxResult(Contract):
     """One run as it went. A timeout is exit code 124; ``oom`` is None where that cannot be told.
 
     ``held`` names the protections that a probe inside the same layout saw hold, ``kernel`` whose system calls that
-    probe reached. ``spec_sha256`` covers what the caller chose, ``input_sha256`` what the input folder was. ``warm``:
-    it was not the first run in its sandbox, or not meant to be the last.
+    probe reached. ``limit`` is the one of ``limits`` for which the run was ended. ``spec_sha256`` covers what the
+    caller chose, ``input_sha256`` what the input folder was. ``warm``: it was not the first run in its sandbox, or not
+    meant to be the last.
     """
 
     backend: str
@@ -69,6 +70,7 @@ class SandboxResult(Contract):
     exit_code: int
     timed_out: bool
     oom: bool | None
+    limit: str | None = None
     stdout: str
     stderr: str
     truncated: bool

@@ -7,7 +7,7 @@ reason beside it; it is never a pass.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -45,11 +45,12 @@ def run(
     *,
     profile: SandboxProfile,
     test_paths: Sequence[str],
-    backend: SandboxBackend | None = None,
+    choose: Callable[[], SandboxBackend] | None = None,
 ) -> GoldenRun:
     """Run a test command on the patched tree, with everything that judges taken from the base.
 
-    ``test_paths`` are the team's own list of judges. Raises ``ContractError`` for a command that cannot be run
+    ``test_paths`` are the team's own list of judges. ``choose`` gives the backend;
+    the strongest runs without it. Raises ``ContractError`` for a command that cannot be run
     anywhere; a sandbox that is missing or fails gives a run without facts and with a reason.
     """
     parsed = commands.parse(command)
@@ -65,7 +66,7 @@ def run(
         identity = f"{judged.tree} {patch.diff_sha256}"
         spec = _spec(parsed, tools, tree, _Setting(profile, repository.root, identity))
         try:
-            result, outputs = (backend or strongest(profile)).run(spec)
+            result, outputs = (choose() if choose else strongest(profile)).run(spec)
         except SandboxError as error:
             return GoldenRun(None, None, None, f"{error.code}: {error.message}")
     report = outputs.get(commands.JUNIT_FILE)
@@ -133,6 +134,10 @@ def _read(result: SandboxResult, report: bytes | None, diff_sha256: str, command
         profile=result.profile,
         isolated=result.isolated,
         held=result.held,
+        backend_version=result.backend_version,
+        kernel=result.kernel,
+        spec_sha256=result.spec_sha256,
+        input_sha256=result.input_sha256,
     )
     reason = None
     counts = None

@@ -10,10 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tipstaff.documents.base import Json, parse
-from tipstaff.documents.config import SandboxSettings
 from tipstaff.documents.input import ChangeInput
 from tipstaff.documents.redaction import redact
-from tipstaff.documents.sandbox import SandboxProfile
 from tipstaff.documents.verdict import Verdict
 from tipstaff.enforce.enforcer import Effects, Enforcer, Proposed
 from tipstaff.enforce.target import demand_base, demand_ruled
@@ -22,10 +20,9 @@ from tipstaff.errors import ContractError
 from tipstaff.evidence import golden
 from tipstaff.evidence.diff import Patch, read
 from tipstaff.evidence.golden import GoldenRun
+from tipstaff.evidence.isolation import configured
 from tipstaff.evidence.repository import Repository
 from tipstaff.ledger.trail import NewRecord
-from tipstaff.project import Project
-from tipstaff.sandbox.profile import limited, load
 
 _NOT_RUN = GoldenRun(tests=None, sandbox=None, result=None, reason="no test command was given")
 
@@ -102,28 +99,14 @@ def _test(
         return _NOT_RUN
     say(f"running the golden tests on the patched tree: {command}")
     judged = engine.project.team_setting("tests", "paths") or []
+    isolation = configured(engine.project)
     return golden.run(
         repository,
         patch,
         command,
-        profile=_profile(engine.project),
+        profile=isolation.profile,
         test_paths=[*judged, *request.test_paths],
-    )
-
-
-def _profile(project: Project) -> SandboxProfile:
-    """The profile that both files agree to, the local one only lowering; policy sees which one ran."""
-    files = (project.team, project.local)
-    settings = [
-        parse(SandboxSettings, file.value.get("sandbox", {})) if file else None for file in files
-    ]
-    team, local = settings
-    wished = [asked.profile for asked in settings if asked and asked.profile]
-    relaxed = bool(team and team.profile == "dev" and "strict" not in wished)
-    return limited(
-        load("dev" if relaxed else "strict"),
-        team=team.limits if team else None,
-        local=local.limits if local else None,
+        choose=isolation.strongest,
     )
 
 

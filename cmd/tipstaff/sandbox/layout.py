@@ -25,6 +25,8 @@ _NAMESPACES = (
     *("--hostname", "sandbox"),
 )
 _OURS = ("/proc", "/dev", SCRATCH)
+TMPFS = ("/dev/shm", "/tmp", SCRATCH)  # noqa: S108 (folders of the sandbox's own)
+DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty"))
 GATEKEEPER = "tipstaff-gate"
 _GATE = ("/bin/sh", "-c", 'read -r go || exit; exec "$@" < /dev/null', GATEKEEPER)
 
@@ -41,7 +43,7 @@ def arguments(spec: RunSpec, sources: Mapping[Path, Path] | None = None) -> list
     for place in spec.profile.system_paths:
         line += ("--ro-bind-try", place, place)
     line += ("--proc", "/proc", "--dev", "/dev")
-    for place in ("/dev/shm", "/tmp", SCRATCH):  # noqa: S108 (folders of the sandbox's own)
+    for place in TMPFS:
         line += ("--size", limit, "--tmpfs", place)
     for path in visible(spec):
         line += ("--ro-bind", str(moved.get(path, path)), str(path))

@@ -161,11 +161,11 @@ def _strangers(seen: dict[str, list[str] | None], spec: RunSpec) -> Iterator[str
 
 def _foreign(seen: Report, spec: RunSpec) -> Iterator[str]:
     ours = layout.environment(spec)
-    for name, value in seen.environment.items():
+    first = [word for word in (seen.first_environment or "").split("\0") if word]
+    found = [*seen.environment.items(), *(word.partition("=")[::2] for word in first)]
+    for name, value in found:
         if name not in _VARIABLES_OF_THE_BACKEND and ours.get(name) != value:
             yield name
-    if seen.first_environment:
-        yield "the first process was started with an environment"
 
 
 def _inventory(folder: Path) -> list[tuple[str, int, int]]:

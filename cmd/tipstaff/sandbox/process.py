@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tipstaff.documents.sandbox import RunLimits
+from tipstaff.sandbox.cgroup import Group
 from tipstaff.sandbox.usage import measure
 
 TIMEOUT_EXIT_CODE = 124
@@ -20,6 +21,7 @@ KILLED_EXIT_CODE = 128 + signal.SIGKILL
 _MIB = 1 << 20
 _CHUNK_BYTES = 1 << 16
 _TICK_S = 0.05
+_FOLDER_TICK_S = 0.005
 _GRACE_S = 5.0
 _DRAIN_S = 0.5
 
@@ -36,7 +38,7 @@ class Supervised:
 
 @dataclass(frozen=True)
 class Ended:
-    """How it went. ``killed`` means by us; ``oom`` is None where that cannot be told."""
+    """How it went. ``killed`` means by us, for ``limit``; ``oom`` is None where that cannot be told."""
 
     timed_out: bool
     killed: bool
@@ -44,6 +46,7 @@ class Ended:
     stdout: bytes
     stderr: bytes
     truncated: bool
+    limit: str | None = None
 
 
 @dataclass
@@ -62,26 +65,55 @@ class _Sink:
 
 @dataclass
 class _Watch:
-    """Why the tree has to end, once there is a reason."""
+    """Why the tree has to end, once there is a reason; ``limit`` is the field that was exceeded."""
 
     limits: RunLimits
     deadline: float
-    timed_out: bool = False
-    oom: bool = False
+    group: Group | None = None
+    folders: tuple[int, ...] = ()
+    limit: str | None = None
     reason: bool = False
 
     def check(self, supervised: Supervised) -> bool:
         """Look at clock and usage; whether the tree must end now."""
         if time.monotonic() >= self.deadline:
-            self.timed_out = self.reason = True
+            self.limit = "wall_s"
         elif supervised.is_cancelled():
             self.reason = True
+        elif self.group is not None and self.group.oom():
+            self.limit = "memory_mb"
         else:
-            ceiling = self.limits.memory_mb * _MIB
-            usage = measure(supervised.root_pid, memory_limit=ceiling)
-            self.oom = usage.memory_bytes > ceiling
-            self.reason = self.oom or usage.cpu_s > self.limits.cpu_s
+            self.limit = self._used_up(supervised.root_pid)
+        self.reason = self.reason or self.limit is not None
         return self.reason
+
+    def check_folders(self) -> bool:
+        """Look at the number of inodes in each writable folder; whether the tree must end now."""
+        for folder in self.folders:
+            if _inodes(folder) > self.limits.inodes:
+                self.limit, self.reason = "inodes", True
+        return self.reason
+
+    def _used_up(self, root: int) -> str | None:
+        cpu = self.group.cpu_s() if self.group is not None else None
+        if cpu is None or self.group is None or self.group.oom() is None:
+            ceiling = self.limits.memory_mb * _MIB
+            usage = measure(root, memory_limit=ceiling)
+            if usage.memory_bytes > ceiling:
+                return "memory_mb"
+            cpu = usage.cpu_s if cpu is None else cpu
+        return "cpu_s" if cpu > self.limits.cpu_s else None
+
+    def oom(self) -> bool | None:
+        """Whether memory ran out; None where only the kernel could tell, and does not."""
+        if self.limit == "memory_mb":
+            return True
+        return self.group.oom() if self.group is not None else None
+
+
+def _inodes(folder: int) -> int:
+    filled = os.fstatvfs(folder)
+    return filled.f_files - filled.f_ffree
 
 
 def restrict(pid: int, limits: RunLimits) -> None:
@@ -107,12 +139,21 @@ def restrict(pid: int, limits: RunLimits) -> None:
             resource.prlimit(pid, which, (min(pair[0], ceiling), min(pair[1], ceiling)))
 
 
-def supervise(supervised: Supervised, limits: RunLimits) -> Ended:
-    """Read both streams until the process ends or a limit is hit; the tree is gone when this returns."""
+def supervise(
+    supervised: Supervised,
+    limits: RunLimits,
+    *,
+    group: Group | None = None,
+    folders: tuple[int, ...] = (),
+) -> Ended:
+    """Read both streams until the process ends or a limit is hit; the tree is gone when this returns.
+
+    ``group`` holds all of it, where there is one. ``folders`` are descriptors of file systems whose inodes count.
+    """
     process = supervised.process
     assert process.stdout is not None and process.stderr is not None  # noqa: S101 (both are pipes)
     sinks = {stream: _Sink(limits.output_bytes) for stream in (process.stdout, process.stderr)}
-    watch = _Watch(limits, time.monotonic() + limits.wall_s)
+    watch = _Watch(limits, time.monotonic() + limits.wall_s, group, folders)
     pidfd = os.pidfd_open(process.pid)
     try:
         with selectors.DefaultSelector() as selector:
@@ -127,12 +168,13 @@ def supervise(supervised: Supervised, limits: RunLimits) -> Ended:
             stream.close()
     out, err = sinks.values()
     return Ended(
-        timed_out=watch.timed_out,
+        timed_out=watch.limit == "wall_s",
         killed=watch.reason,
-        oom=True if watch.oom else None,
+        oom=watch.oom(),
         stdout=bytes(out.data),
         stderr=bytes(err.data),
         truncated=out.truncated or err.truncated,
+        limit=watch.limit,
     )
 
 
@@ -146,9 +188,10 @@ def end(supervised: Supervised) -> None:
 
 def _pump(selector: selectors.BaseSelector, supervised: Supervised, watch: _Watch) -> None:
     next_look = time.monotonic()
+    tick = _FOLDER_TICK_S if watch.folders else _TICK_S
     stop: float | None = None
     while selector.get_map() and (stop is None or time.monotonic() < stop):
-        for key, _ in selector.select(_TICK_S):
+        for key, _ in selector.select(tick):
             sink = key.data
             chunk = os.read(key.fd, _CHUNK_BYTES) if sink else b""
             if chunk:
@@ -157,8 +200,12 @@ def _pump(selector: selectors.BaseSelector, supervised: Supervised, watch: _Watc
             selector.unregister(key.fileobj)
             if sink is None:  # the process ended; what still holds its streams must not hold us
                 stop = time.monotonic() + _DRAIN_S
-        if stop is None and time.monotonic() >= next_look:
-            if watch.check(supervised):
-                supervised.kill()
-                stop = time.monotonic() + _GRACE_S
+        if stop is not None:
+            continue
+        must_end = watch.check_folders()
+        if time.monotonic() >= next_look:
+            must_end = watch.check(supervised) or must_end
             next_look = time.monotonic() + _TICK_S
+        if must_end:
+            supervised.kill()
+            stop = time.monotonic() + _GRACE_S

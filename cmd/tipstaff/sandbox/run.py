@@ -74,10 +74,6 @@ class ProbedBackend(ABC):
         """The fields of ``RunLimits`` that this backend cannot enforce here."""
         return ()
 
-    def version_line(self) -> tuple[str, ...]:
-        """The command that prints the program's version."""
-        return (str(self._program), "--version")
-
     def probe(self) -> Probe:
         """See ``SandboxBackend.probe``; the first call costs one short run."""
         return self._probe
@@ -121,7 +117,7 @@ class ProbedBackend(ABC):
         try:
             seen = prober.observe(self._profile, self._as_somebody_quietly)
             blank = replace(blank, held=seen.held, kernel=seen.kernel)
-            blank = replace(blank, version=self._version(), unenforced=self.unenforced())
+            blank = replace(blank, version=self.version(), unenforced=self.unenforced())
         except SandboxError as error:
             return replace(blank, reason=error.message, fix=error.fix)
         except OSError as error:
@@ -137,11 +133,11 @@ class ProbedBackend(ABC):
             return replace(blank, reason=reason, fix=self.remedy)
         return replace(blank, available=True)
 
-    def _version(self) -> str | None:
+    def version(self) -> str | None:
         """What the program says it is; asked only of a program that has proved to work."""
         try:
             answer = subprocess.run(
-                self.version_line(),
+                [self._program, "--version"],
                 env={},
                 cwd="/",
                 capture_output=True,
@@ -194,6 +190,7 @@ def outcome(finished: Finished) -> dict[str, Any]:
         "exit_code": finished.exit_code,
         "timed_out": ended.timed_out,
         "oom": ended.oom,
+        "limit": ended.limit,
         "stdout": ended.stdout.decode("utf-8", "replace"),
         "stderr": ended.stderr.decode("utf-8", "replace"),
         "truncated": ended.truncated,
