@@ -193,6 +193,7 @@ ERRORS: Mapping[str, str] = MappingProxyType(
         "repository.path": "a tree holds a path that cannot be extracted safely",
         "repository.unknown_revision": "a revision names no commit",
         "repository.untrusted": "git does not trust the repository's owner",
+        "sandbox.case_unknown": "there is no such escape case",
         "sandbox.no_folder": "no temporary folder can be made for a run",
         "sandbox.probe": "the probe inside a sandbox did not run to its end",
         "sandbox.profile_unknown": "there is no such sandbox profile",

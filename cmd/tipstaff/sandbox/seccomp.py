@@ -89,6 +89,11 @@ def kafel(machine: str | None = None) -> str:
     )
 
 
+def denied(machine: str | None = None) -> dict[str, int]:
+    """The numbers of the denied calls, by name; raises ``SandboxError`` as ``program`` does."""
+    return _load(machine)[1].denied
+
+
 def _numbers(calls: Iterable[int]) -> str:
     return ", ".join(f"SYSCALL[{number}]" for number in calls)
 

@@ -1,0 +1,61 @@
+"""Every escape case on every backend that is here; where CI expects a backend, its absence is a failure."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from support.sandboxes import strict
+from tipstaff.sandbox.backend import SandboxBackend
+from tipstaff.sandbox.escape import cases, suite
+from tipstaff.sandbox.selection import backends
+
+# Each needs nothing of the machine but user namespaces.
+EXPECTED = ("bubblewrap",)
+PENDING = {"limits.inodes"}
+
+
+def present(name: str) -> SandboxBackend:
+    """The backend of that name, working; skipped where it may be absent."""
+    reason = f"{name} is not installed"
+    for backend in backends(strict()):
+        if backend.name == name:
+            if backend.probe().available:
+                return backend
+            reason = f"{name}: {backend.probe().reason}"
+    if os.environ.get("CI") or name == "bubblewrap":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.mark.req("S-01", "S-02", "S-03", "S-04", "S-05", "S-09", "KG-10")
+@pytest.mark.promise("X1", "X4", "X5", "X8", "X9", "X10", "ahead 15")
+@pytest.mark.promise(*(f"row {number}" for number in (95, 96, 97, 98, 99, 100, 101, 102, 103, 104)))
+@pytest.mark.parametrize("part", cases.suite().parts)
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_part_of_the_suite_finds_no_way_out(name: str, part: str) -> None:
+    found = {case.case: case for case in suite.run(present(name), strict(), cases.chosen((part,)))}
+    assert list(found) == [case.id for case in _in_order(part)]
+    bad = [f for f in found.values() if f.outcome not in ("held", "contained")]
+    assert [f for f in bad if f.case not in PENDING] == []
+
+
+def test_a_freedom_that_only_an_own_kernel_may_grant_is_an_escape_on_the_hosts() -> None:
+    outcomes = {
+        f.outcome for f in suite.run(present("bubblewrap"), strict(), cases.chosen(("kernel",)))
+    }
+    assert outcomes == {"held"}
+
+
+def test_the_suite_is_large_and_each_case_says_what_and_why() -> None:
+    every = cases.cases()
+    assert len(every) >= 90
+    assert len({case.id for case in every}) == len(every)
+    assert all(case.must and case.why for case in every)
+    assert len(cases.suite().persistent) >= 40
+
+
+def _in_order(part: str) -> list[cases.Case]:
+    chosen = cases.chosen((part,))
+    return [case for alone in (False, True) for case in chosen if case.alone is alone]
