@@ -45,6 +45,8 @@ def in_child(case, at):
         at = {**at, "said": []}
         try:
             os.write(writer, json.dumps(report(case, at)).encode())
+        except BaseException as error:
+            os.write(2, f"{case}: {type(error).__name__}: {error}\n".encode())
         finally:
             os._exit(0)
     os.close(writer)
