@@ -67,5 +67,6 @@ class LeakyBackend:
             spec_sha256=spec.spec_sha256,
             input_sha256="0" * 64,
             refused=[],
+            warm=False,
         )
         return result, outputs
