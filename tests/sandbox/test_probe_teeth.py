@@ -6,11 +6,13 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.sandboxes import environment, strict
-from tipstaff.sandbox import bubblewrap, layout, mounts
+from tipstaff.sandbox import bubblewrap, layout, mounts, prober, seccomp
+from tipstaff.sandbox.backend import RunSpec
 from tipstaff.sandbox.bubblewrap import BubblewrapBackend
 
 Line = list[str]
@@ -41,6 +43,8 @@ FAULTS: dict[str, Callable[[Line], Line]] = {
     "processes": lambda line: without_all(line, "--unshare-ipc", "--unshare-net", "--unshare-uts"),
     "write": writable_root,
     "environment": lambda line: before("--chdir", line, "--setenv", "SECRET", "x"),
+    "privileges": lambda line: before("--chdir", line, "--cap-add", "CAP_NET_ADMIN"),
+    "terminal": lambda line: before("--remount-ro", line, "--dev-bind", "/dev/pts", "/dev/pts"),
 }
 
 
@@ -66,11 +70,46 @@ def home() -> Iterator[Path]:
 
 
 @pytest.mark.req("S-03")
+@pytest.mark.promise("ahead 14")
 @pytest.mark.parametrize("missing", FAULTS)
 def test_a_protection_that_is_taken_away_is_missed(
     monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     assert probe_with(FAULTS[missing], monkeypatch) == {missing}
+
+
+@pytest.mark.req("S-03")
+@pytest.mark.promise("ahead 14", "row 99")
+def test_a_filter_that_lets_every_call_through_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seccomp, "program", lambda: seccomp._line(0x06, 0x7FFF0000))
+    assert probe_with(lambda line: line, monkeypatch) == {"system_calls"}
+
+
+@pytest.mark.req("S-03")
+@pytest.mark.parametrize(
+    ("told", "complaint"),
+    [
+        ({"privileges": {}}, "privileges"),
+        ({"privileges": {"Uid": "0", "NoNewPrivs": "1"}}, "privileges"),
+        ({"terminals": ["/dev/tty"]}, "terminal"),
+        ({"permitted": ["ptrace"], "boot": None}, "system_calls"),
+    ],
+)
+def test_what_a_report_leaves_out_or_admits_does_not_hold(
+    told: dict[str, Any], complaint: str
+) -> None:
+    seen: list[tuple[prober.Report, RunSpec]] = []
+    judge = prober._judge
+
+    def keep(report: prober.Report, spec: RunSpec) -> dict[str, str]:
+        seen.append((report, spec))
+        return judge(report, spec)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prober, "_judge", keep)
+        BubblewrapBackend(bubblewrap.programs()[0], strict()).probe()
+    report, spec = seen[0]
+    assert set(judge(report.model_copy(update=told), spec)) == {complaint}
 
 
 @pytest.mark.req("S-03")

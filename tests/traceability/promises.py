@@ -129,6 +129,7 @@ PROMISES = {
     "ahead 8": "a decision names its revision, and none other is carried out",
     "ahead 9": "replay as a merge gate",
     "ahead 10": "a mutation score for Rego",
+    "ahead 14": "isolation is a measured fact, primitive by primitive",
     "ahead 15": "one escape suite over all backends, which a leaky one fails",
     "ahead 19": "waivers that die on time and are seen",
     "ahead 20": "an audit that says how blind it is",

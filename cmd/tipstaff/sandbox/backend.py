@@ -18,7 +18,17 @@ from tipstaff.documents.strict_json import digest
 from tipstaff.sandbox.tree import content_sha256
 
 SCRATCH = "/scratch"
-PROTECTIONS = ("network", "write", "home", "environment", "processes", "descriptors")
+PROTECTIONS = (
+    "network",
+    "write",
+    "home",
+    "environment",
+    "processes",
+    "descriptors",
+    "privileges",
+    "terminal",
+    "system_calls",
+)
 _WORK = "/work"
 _OTHER_WORK = "/copy"
 _SPEC_DOMAIN = "tipstaff.sandbox.spec.v1"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +19,9 @@ from tipstaff.documents.sandbox import Kernel, SandboxProfile
 from tipstaff.documents.strict_json import loads
 from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError, SandboxError
-from tipstaff.sandbox import layout
+from tipstaff.sandbox import layout, seccomp
 from tipstaff.sandbox.backend import PROTECTIONS, RunSpec
+from tipstaff.sandbox.escape import kernel_traps
 from tipstaff.sandbox.folder import temporary_folder
 from tipstaff.sandbox.process import Ended
 from tipstaff.sandbox.toolchain import own_python
@@ -27,6 +29,17 @@ from tipstaff.sandbox.toolchain import own_python
 # Names that a mount point made inside the input would have to pass through.
 _TRAPS = ("scratch", "tmp", "proc", "dev", "usr", "work")
 _FIRST_PROCESSES = 4
+_CALLS = (
+    "bpf",
+    "io_uring_setup",
+    "keyctl",
+    "mount",
+    "perf_event_open",
+    "ptrace",
+    "unshare",
+    "userfaultfd",
+)
+_CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 _VARIABLES_OF_THE_BACKEND = {"PWD"}
 
 
@@ -41,6 +54,9 @@ class Report(Contract):
     first_environment: str | None
     processes: list[int]
     descriptors: list[int]
+    privileges: dict[str, str]
+    terminals: list[str]
+    permitted: list[str]
     system: str
     boot: str | None
 
@@ -73,19 +89,24 @@ def observe(profile: SandboxProfile, run: Callable[[RunSpec], tuple[int, Ended]]
         loopback = stack.enter_context(_listener(socket.AF_INET, ("127.0.0.1", 0)))
         name = f"tipstaff-probe-{secrets.token_hex(8)}"
         abstract = stack.enter_context(_listener(socket.AF_UNIX, f"\0{name}"))
-        spec = _spec(profile, work, (str(loopback.getsockname()[1]), name))
+        terminal, was_written = kernel_traps.terminal(stack)
+        traps = {"port": loopback.getsockname()[1], "abstract": name, "terminal": terminal}
+        spec = _spec(profile, work, traps)
         before = _inventory(folder)
         exit_code, ended = run(spec)
         touched = _inventory(folder) != before or any(outside.iterdir())
         called = [
             kind for kind, trap in (("tcp", loopback), ("abstract", abstract)) if _called(trap)
         ]
+        typed = was_written()
     report = _parse(exit_code, ended)
     complaints = _judge(report, spec)
     if called:
         complaints["network"] = f"the host's listener was reached: {', '.join(called)}"
     if touched:
         complaints["write"] = "a folder of the host changed"
+    if typed:
+        complaints["terminal"] = "a terminal of the host was written to"
     held = tuple(name for name in PROTECTIONS if name not in complaints)
     return Observation(held, complaints, _kernel(report))
 
@@ -100,12 +121,17 @@ def _prepare(folder: Path) -> tuple[Path, Path]:
     return work, outside
 
 
-def _spec(profile: SandboxProfile, work: Path, traps: Sequence[str]) -> RunSpec:
+def _spec(profile: SandboxProfile, work: Path, traps: Mapping[str, int | str]) -> RunSpec:
     python = own_python()
     spec = RunSpec((), work, profile, readonly=python.readonly)
-    script = f"{spec.work}/probe.py"
-    folders = [str(home) for home in homes()]
-    line = (python.program, "-I", "-S", "-B", script, *traps, spec.work, *folders)
+    known = seccomp.denied()
+    told = {
+        **traps,
+        "calls": {name: known[name] for name in _CALLS},
+        "work": spec.work,
+        "homes": [str(home) for home in homes()],
+    }
+    line = (python.program, "-I", "-S", "-B", f"{spec.work}/probe.py", json.dumps(told))
     return RunSpec(line, work, profile, readonly=python.readonly)
 
 
@@ -131,15 +157,37 @@ def _judge(seen: Report, spec: RunSpec) -> dict[str, str]:
         "environment": sorted(_foreign(seen, spec)),
         "processes": [str(pid) for pid in seen.processes if pid > _FIRST_PROCESSES],
         "descriptors": [str(number) for number in seen.descriptors if number > 2],
+        "privileges": sorted(_rights(seen)),
+        "terminal": seen.terminals,
+        "system_calls": seen.permitted if _kernel(seen) == "host" else [],
     }
     return {name: visible(", ".join(items[:5])) for name, items in found.items() if items}
 
 
 def _kernel(seen: Report) -> Kernel:
-    """Whose kernel answered: this host's is known by its boot, and gVisor names itself."""
-    if seen.boot is not None and seen.boot == _boot():
+    """Whose kernel answered: this host's is known by its boot, and gVisor names itself.
+
+    One that does not tell its boot, or on a host that does not, is taken for the host's.
+    """
+    ours = _boot()
+    if seen.boot is None or ours is None or seen.boot == ours:
         return "host"
     return "gvisor" if "gvisor" in seen.system.lower() else "guest"
+
+
+def _rights(seen: Report) -> Iterator[str]:
+    """The rights that a process had, and those that nothing showed to be absent.
+
+    Without capabilities, the host's root could not even enter the input, which its owner alone may.
+    """
+    for name in _CAPABILITIES:
+        value = seen.privileges.get(name, "unknown")
+        if value.strip("0"):
+            yield f"{name} {value}"
+    if seen.privileges.get("NoNewPrivs") != "1":
+        yield "new privileges are allowed"
+    if seen.privileges.get("Uid", "0") == "0":
+        yield "it is root inside"
 
 
 def _boot() -> str | None:

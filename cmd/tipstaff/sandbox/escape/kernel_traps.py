@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any
 
-from tipstaff.sandbox.escape import cases
+from tipstaff.sandbox import seccomp
 
 _SESSION_KEYRING = -3
 _INVALIDATE = 21
@@ -27,7 +27,7 @@ _QUEUE_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK
 def keyring(canary: str, stack: ExitStack) -> str:
     """A key in the session's keyring, which children inherit. Returns its description."""
     name = f"tipstaff-escape-{secrets.token_hex(8)}"
-    known, libc = cases.numbers(), _libc()
+    known, libc = seccomp.denied(), _libc()
     if "add_key" in known:
         payload = canary.encode()
         words = (b"user", name.encode(), payload, ctypes.c_size_t(len(payload)))
