@@ -22,7 +22,7 @@ from tipstaff.errors import SandboxError
 from tipstaff.sandbox import cgroup, identity, mounts
 from tipstaff.sandbox.backend import SCRATCH, RunSpec
 from tipstaff.sandbox.cgroup import Group
-from tipstaff.sandbox.collection import collect
+from tipstaff.sandbox.collection import take
 from tipstaff.sandbox.diagnosis import is_without_command
 from tipstaff.sandbox.layout import TMPFS
 from tipstaff.sandbox.process import (
@@ -76,15 +76,15 @@ class Running:
             self._release(spec)
             unbounded = [f for f in folders.values() if os.fstatvfs(f).f_files > limits.inodes]
             ended = supervise(self.supervised, limits, group=group, folders=tuple(unbounded))
-            outputs = collect(folders[SCRATCH], spec.outputs, root=SCRATCH)
+            taken = take(folders[SCRATCH], spec.outputs, root=SCRATCH)
         exit_code = self.ways.exit_code(process)
         if ended.timed_out:
-            return Finished(TIMEOUT_EXIT_CODE, ended, outputs)
+            return Finished(TIMEOUT_EXIT_CODE, ended, taken.files, taken.refused)
         if exit_code is None and (ended.killed or ended.oom):
-            return Finished(KILLED_EXIT_CODE, ended, outputs)
+            return Finished(KILLED_EXIT_CODE, ended, taken.files, taken.refused)
         if exit_code is None or is_without_command(ended.stderr, exit_code):
             raise self.ways.refusal(ended.stderr, process.returncode)
-        return Finished(exit_code, ended, outputs)
+        return Finished(exit_code, ended, taken.files, taken.refused)
 
     def failure(self) -> SandboxError:
         """Why the set-up failed; ends what is left of it."""

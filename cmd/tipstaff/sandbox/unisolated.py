@@ -18,7 +18,7 @@ from tipstaff.documents.sandbox import SandboxResult
 from tipstaff.errors import SandboxError
 from tipstaff.project import timestamp
 from tipstaff.sandbox.backend import SCRATCH, Probe, RunSpec
-from tipstaff.sandbox.collection import collect
+from tipstaff.sandbox.collection import take
 from tipstaff.sandbox.layout import environment
 from tipstaff.sandbox.process import TIMEOUT_EXIT_CODE, Supervised, restrict, supervise
 from tipstaff.sandbox.run import Finished, outcome
@@ -55,7 +55,7 @@ class UnisolatedBackend:
             ended = supervise(supervised, spec.profile.limits)
             folder = os.open(name, os.O_PATH | os.O_DIRECTORY)
             try:
-                outputs = collect(folder, spec.outputs, root=SCRATCH)
+                taken = take(folder, spec.outputs, root=SCRATCH)
             finally:
                 os.close(folder)
         code = supervised.process.returncode
@@ -68,14 +68,14 @@ class UnisolatedBackend:
             isolated=False,
             warm=False,
             held=[],
-            **outcome(Finished(exit_code, ended, outputs)),
+            **outcome(Finished(exit_code, ended, taken.files, taken.refused)),
             limits=spec.profile.limits,
             started_at=started_at,
             duration_ms=round((time.monotonic() - begun) * 1000),
             spec_sha256=spec.spec_sha256,
             input_sha256=input_sha256,
         )
-        return result, outputs
+        return result, taken.files
 
 
 def _spawn(spec: RunSpec, scratch: str) -> Supervised:

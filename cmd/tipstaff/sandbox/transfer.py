@@ -1,0 +1,165 @@
+"""What a person hands to a sandbox and gets from it: a private copy of a folder in, collected files out.
+
+Neither follows a link. A copy keeps the links of the original, which lead nowhere inside.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from tipstaff.errors import ContractError
+from tipstaff.sandbox.backend import SCRATCH
+
+MAX_INPUT_BYTES = 1 << 30
+MAX_INPUT_ENTRIES = 100_000
+_FILE, _FOLDER = 0o644, 0o755
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass
+class _Counted:
+    entries: int = 0
+    size: int = 0
+
+    def add(self, place: Path, status: os.stat_result) -> None:
+        self.entries += 1
+        self.size += status.st_size if stat.S_ISREG(status.st_mode) else 0
+        if self.entries > MAX_INPUT_ENTRIES or self.size > MAX_INPUT_BYTES:
+            raise _refusal(
+                place,
+                f"with it the folder is more than {MAX_INPUT_ENTRIES} entries or {MAX_INPUT_BYTES >> 30} GiB",
+                "name a smaller folder",
+            )
+
+
+def copy_in(source: Path, target: Path) -> None:
+    """Copy a folder into one that does not exist yet.
+
+    Raises ``ContractError`` (``sandbox.input``), with nothing left, for one that is absent, a link, unreadable or too
+    large, or holds a socket, a pipe or a device.
+    """
+    try:
+        folder = os.open(source, _READ | os.O_DIRECTORY)
+    except OSError as error:
+        link = source.is_symlink()
+        raise _refusal(
+            source,
+            "is a link" if link else error.strerror or str(error),
+            "name a folder that you can read",
+        ) from error
+    try:
+        target.mkdir()
+        _copy_all(folder, source, target, _Counted())
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    finally:
+        os.close(folder)
+
+
+def _copy_all(folder: int, source: Path, target: Path, counted: _Counted) -> None:
+    for name in sorted(os.listdir(folder)):
+        place = source / name
+        try:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            counted.add(place, status)
+            _copy(folder, name, stat.S_IFMT(status.st_mode), target / name, (place, counted))
+        except OSError as error:
+            raise _refusal(place, error.strerror or str(error), "make it readable") from error
+
+
+def _copy(folder: int, name: str, kind: int, target: Path, note: tuple[Path, _Counted]) -> None:
+    place, counted = note
+    if kind == stat.S_IFLNK:
+        target.symlink_to(os.readlink(name, dir_fd=folder))
+    elif kind == stat.S_IFDIR:
+        inner = os.open(name, _READ | os.O_DIRECTORY, dir_fd=folder)
+        try:
+            target.mkdir()
+            _copy_all(inner, place, target, counted)
+        finally:
+            os.close(inner)
+    elif kind == stat.S_IFREG:
+        with open(os.open(name, _READ, dir_fd=folder), "rb") as reader, target.open("xb") as writer:
+            status = os.fstat(reader.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError("changed while it was copied")
+            shutil.copyfileobj(reader, writer)
+            os.fchmod(writer.fileno(), _FILE | status.st_mode & 0o111)
+    else:
+        raise _refusal(place, "is a socket, a pipe or a device", "leave it out of the folder")
+
+
+def place(path: str) -> str:
+    """Where an output that a person asks for lies inside; a relative path is below ``/scratch``.
+
+    Raises ``ContractError`` (``sandbox.collect``) for one elsewhere, or in a spelling that means more than it shows.
+    """
+    parts = PurePosixPath(path).parts
+    inside = PurePosixPath(SCRATCH, path)
+    if (
+        not path.isprintable()
+        or not path.strip()
+        or ".." in parts
+        or not inside.is_relative_to(SCRATCH)
+    ):
+        raise ContractError(
+            "sandbox.collect",
+            f"{path!r} is no path below {SCRATCH}",
+            field="--collect",
+            fix=f"name a file or folder that the command writes below {SCRATCH}",
+        )
+    return str(inside)
+
+
+def fresh(folder: Path) -> None:
+    """Raise ``ContractError`` (``sandbox.out``) unless a folder can be made there, or is there and empty."""
+    try:
+        if folder.is_symlink() or any(folder.iterdir()):
+            raise _out(folder, "is a link, or is not empty")
+    except FileNotFoundError:
+        if not folder.absolute().parent.is_dir():
+            raise _out(folder, "lies in no folder") from None
+    except OSError as error:
+        raise _out(folder, error.strerror or str(error)) from error
+
+
+def deliver(files: Mapping[str, bytes], folder: Path) -> dict[str, Path]:
+    """Write collected files into a fresh folder, by their paths below ``/scratch``; plain modes, nothing replaced.
+
+    Raises ``ContractError`` (``sandbox.out``) where that cannot be.
+    """
+    fresh(folder)
+    written: dict[str, Path] = {}
+    try:
+        folder.mkdir(mode=_FOLDER, exist_ok=True)
+        for name, data in sorted(files.items()):
+            target = folder / PurePosixPath(name).relative_to(SCRATCH)
+            target.parent.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with open(os.open(target, flags, _FILE), "wb") as writer:
+                writer.write(data)
+            written[name] = target
+    except OSError as error:
+        raise _out(folder, f"{error.filename}: {error.strerror}") from error
+    return written
+
+
+def _out(folder: Path, complaint: str) -> ContractError:
+    return ContractError(
+        "sandbox.out",
+        f"{folder}: {complaint}",
+        field="--out",
+        fix="name a folder that does not exist yet, in one that does",
+    )
+
+
+def _refusal(path: Path, complaint: str, fix: str) -> ContractError:
+    return ContractError(
+        "sandbox.input", f"{path}: {complaint}", file=str(path), field="--input", fix=fix
+    )
