@@ -138,7 +138,7 @@ def test_go_builds_where_no_release_can_be_had(home: Path) -> None:
 
 
 def test_long_build_reports_its_seconds(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tipstaff.pdp.installation._REPORT_S", 0.05)
+    monkeypatch.setattr("tipstaff.pdp.gobuild._REPORT_S", 0.05)
     _go(home, PROGRAM.decode(), before="sleep 0.3")
     said: list[str] = []
     program.ensure(said.append)

@@ -134,7 +134,7 @@ print(json.dumps({
     assert CANARY not in result.stdout
     assert set(seen["environment"]) == {*strict().environment, "PWD", *_coerced(seen)}
     first = [word.partition("=")[0] for word in seen["blocks"]["1/environ"].split("\0") if word]
-    assert set(first) <= set(strict().environment)
+    assert set(first) <= {*strict().environment, "PWD"}
     assert seen["descriptors"] == [0, 1, 2]
 
 
@@ -142,7 +142,7 @@ print(json.dumps({
 def test_processes_of_the_host_are_not_seen(backend: SandboxBackend, tmp_path: Path) -> None:
     code = "import os; print([int(n) for n in os.listdir('/proc') if n.isdigit()])"
     result = run_inside(backend, code, tmp_path / "in")
-    assert json.loads(result.stdout) == [1, 2]
+    assert json.loads(result.stdout) in ([1], [1, 2])
 
 
 @pytest.mark.req("S-05")
@@ -178,17 +178,24 @@ libc = ctypes.CDLL(None, use_errno=True)
 refused = []
 for name, number in calls.items():
     ctypes.set_errno(0)
-    if libc.syscall(ctypes.c_long(number), 0, 0, 0, 0, 0, 0) == -1 and ctypes.get_errno() == errno.EPERM:
-        refused.append(name)
+    if libc.syscall(ctypes.c_long(number), 0, 0, 0, 0, 0, 0) == -1:
+        refused.append((name, errno.errorcode[ctypes.get_errno()]))
 for family in (40, 17):
     try:
         socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
-        refused.append(errno.errorcode[error.errno])
+        refused.append((family, errno.errorcode[error.errno]))
 print(json.dumps(refused))
 """
     result = run_inside(backend, code, tmp_path / "in")
-    assert json.loads(result.stdout) == [*seccomp_calls(), "EAFNOSUPPORT", "EAFNOSUPPORT"]
+    seen = [tuple(pair) for pair in json.loads(result.stdout)]
+    assert [name for name, _ in seen] == [*seccomp_calls(), 40, 17]
+    # gVisor has some calls not at all, and has one answer to whatever is refused.
+    if result.kernel == "gvisor":
+        assert {error for _, error in seen} == {"EPERM", "ENOSYS"}
+    else:
+        assert {error for name, error in seen if name in seccomp_calls()} == {"EPERM"}
+        assert [error for _, error in seen[-2:]] == ["EAFNOSUPPORT", "EAFNOSUPPORT"]
 
 
 def test_a_planted_link_makes_nothing_on_the_host(backend: SandboxBackend, tmp_path: Path) -> None:

@@ -13,24 +13,36 @@ import pytest
 from tipstaff.documents.base import parse
 from tipstaff.documents.sandbox import SandboxProfile, SandboxResult
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import cgroup
+from tipstaff.sandbox import cgroup, gvisor
 from tipstaff.sandbox.backend import RunSpec, SandboxBackend
 from tipstaff.sandbox.profile import load
 from tipstaff.sandbox.selection import KINDS, named
 from tipstaff.sandbox.toolchain import own_python
 
 BACKENDS = tuple(kind.name for kind in KINDS)
+_RUNSC = gvisor.programs()
 _INSTALLED_WITH_US = {"bubblewrap", "nsjail"}
 
 
-def present(name: str) -> SandboxBackend:
+def present(name: str, profile: SandboxProfile | None = None) -> SandboxBackend:
     """A backend by its word; one that is installed with Tipstaff, or expected in CI, has to be here."""
     try:
-        return named(name, strict())
+        with _found_by_the_session(name):
+            return named(name, profile or strict())
     except SandboxError as error:
         if name in _INSTALLED_WITH_US or os.environ.get("CI"):
             pytest.fail(f"{name} has to work here: {error.message}")
         pytest.skip(f"{name} is not here: {error.message}")
+
+
+@contextmanager
+def _found_by_the_session(name: str) -> Iterator[None]:
+    """The programs of the person who runs the tests; each test is another person, with an empty cache."""
+    if name == gvisor.NAME and _RUNSC:
+        with environment(TIPSTAFF_RUNSC=str(_RUNSC[0])):
+            yield
+    else:
+        yield
 
 
 def kills_are_counted() -> bool:
@@ -96,3 +108,18 @@ def environment(**variables: str) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+def tree_of(pid: int) -> set[int]:
+    """A process and all its descendants, zombies included."""
+    found, waiting = {pid}, [pid]
+    while waiting:
+        folder = Path("/proc", str(waiting.pop()), "task")
+        try:
+            lists = [(task / "children").read_text() for task in folder.iterdir()]
+        except OSError:
+            continue
+        new = {int(word) for text in lists for word in text.split()} - found
+        found |= new
+        waiting += new
+    return found

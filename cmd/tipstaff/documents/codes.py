@@ -196,6 +196,7 @@ ERRORS: Mapping[str, str] = MappingProxyType(
         "sandbox.case_unknown": "there is no such escape case",
         "sandbox.collect": "an output that lies outside of the sandbox's own folder",
         "sandbox.input": "a folder that cannot be given to a sandbox",
+        "sandbox.not_installed": "a program that isolates cannot be installed",
         "sandbox.no_folder": "no temporary folder can be made for a run",
         "sandbox.out": "collected files cannot be written there",
         "sandbox.probe": "the probe inside a sandbox did not run to its end",

@@ -22,12 +22,13 @@ from tipstaff.errors import SandboxError
 from tipstaff.sandbox import cgroup, identity, mounts
 from tipstaff.sandbox.backend import SCRATCH, RunSpec
 from tipstaff.sandbox.cgroup import Group
-from tipstaff.sandbox.collection import take
+from tipstaff.sandbox.collection import Collected, take
 from tipstaff.sandbox.diagnosis import is_without_command
 from tipstaff.sandbox.layout import TMPFS
 from tipstaff.sandbox.process import (
     KILLED_EXIT_CODE,
     TIMEOUT_EXIT_CODE,
+    Ended,
     Supervised,
     end,
     restrict,
@@ -66,7 +67,6 @@ class Running:
     def complete(self, spec: RunSpec) -> Finished:
         """Let the command run to its end or to a limit, and take out what it was asked for."""
         limits = spec.profile.limits
-        process = self.supervised.process
         with ExitStack() as stack:
             folders = self._open_folders(spec)
             for folder in folders.values():
@@ -77,6 +77,11 @@ class Running:
             unbounded = [f for f in folders.values() if os.fstatvfs(f).f_files > limits.inodes]
             ended = supervise(self.supervised, limits, group=group, folders=tuple(unbounded))
             taken = take(folders[SCRATCH], spec.outputs, root=SCRATCH)
+        return self.judge(ended, taken)
+
+    def judge(self, ended: Ended, taken: Collected) -> Finished:
+        """What a run came to that has ended; raises ``SandboxError`` if its command never started."""
+        process = self.supervised.process
         exit_code = self.ways.exit_code(process)
         if ended.timed_out:
             return Finished(TIMEOUT_EXIT_CODE, ended, taken.files, taken.refused)
@@ -103,7 +108,7 @@ class Running:
         while time.monotonic() < self.deadline:
             with contextlib.suppress(OSError):
                 if os.path.samestat(os.stat(inside + spec.work), wanted):
-                    return _open_all(inside, TMPFS)
+                    return open_all(inside, TMPFS)
             if self.supervised.process.poll() is not None:
                 break
             time.sleep(_POLL_S)
@@ -231,7 +236,7 @@ def _bound_to(parent: int) -> Callable[[], None]:
     return bind
 
 
-def _open_all(inside: str, places: Sequence[str]) -> dict[str, int]:
+def open_all(inside: str, places: Sequence[str]) -> dict[str, int]:
     opened: dict[str, int] = {}
     try:
         for place in places:

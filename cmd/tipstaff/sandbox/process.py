@@ -28,12 +28,16 @@ _DRAIN_S = 0.5
 
 @dataclass(frozen=True)
 class Supervised:
-    """A started process, the root of the tree to measure, and how to end that tree."""
+    """A started process, the root of the tree to measure, and how to end that tree.
+
+    ``memory`` gives bytes that the tree holds and no process of it has mapped.
+    """
 
     process: subprocess.Popen[bytes]
     root_pid: int
     kill: Callable[[], None]
     is_cancelled: Callable[[], bool] = lambda: False
+    memory: Callable[[], int] = lambda: 0
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class _Watch:
         elif self.group is not None and self.group.oom():
             self.limit = "memory_mb"
         else:
-            self.limit = self._used_up(supervised.root_pid)
+            self.limit = self._used_up(supervised)
         self.reason = self.reason or self.limit is not None
         return self.reason
 
@@ -94,12 +98,12 @@ class _Watch:
                 self.limit, self.reason = "inodes", True
         return self.reason
 
-    def _used_up(self, root: int) -> str | None:
+    def _used_up(self, supervised: Supervised) -> str | None:
         cpu = self.group.cpu_s() if self.group is not None else None
         if cpu is None or self.group is None or self.group.oom() is None:
             ceiling = self.limits.memory_mb * _MIB
-            usage = measure(root, memory_limit=ceiling)
-            if usage.memory_bytes > ceiling:
+            usage = measure(supervised.root_pid, memory_limit=ceiling)
+            if max(usage.memory_bytes, supervised.memory()) > ceiling:
                 return "memory_mb"
             cpu = usage.cpu_s if cpu is None else cpu
         return "cpu_s" if cpu > self.limits.cpu_s else None

@@ -74,6 +74,10 @@ class ProbedBackend(ABC):
         """The fields of ``RunLimits`` that this backend cannot enforce here."""
         return ()
 
+    def needed(self) -> tuple[Path, ...]:
+        """Folders of the host, besides the program's own, that it takes to start one."""
+        return ()
+
     def probe(self) -> Probe:
         """See ``SandboxBackend.probe``; the first call costs one short run."""
         return self._probe
@@ -173,11 +177,11 @@ class ProbedBackend(ABC):
         cancelled = threading.Event()
 
         def work() -> Finished:
-            home = _home(self._program, self.libraries)
-            wanted = (spec.workdir, *layout.visible(spec), home)
+            own = home(self._program, self.libraries)
+            wanted = (spec.workdir, *layout.visible(spec), own, *self.needed())
             hidden = [path for path in wanted if not identity.has_reached(path)]
             with temporary_folder() as folder, identity.staged(hidden, folder) as sources:
-                program = sources.get(home, home) / self._program.relative_to(home)
+                program = sources.get(own, own) / self._program.relative_to(own)
                 return self.finish(Start(spec, program, sources, cancelled.is_set))
 
         return _in_thread(work, cancelled)
@@ -206,7 +210,7 @@ def _in_thread(work: Callable[[], Finished], cancelled: threading.Event) -> Fini
             cancelled.set()  # an interrupted wait must not wait for the run's own end
 
 
-def _home(program: Path, libraries: str) -> Path:
+def home(program: Path, libraries: str) -> Path:
     """The folder that a program needs to start: its own, or the one that also holds a wheel's libraries."""
     for folder in program.parents[1:3] if libraries else ():
         if any(folder.glob(libraries)):

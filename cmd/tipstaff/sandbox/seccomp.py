@@ -11,6 +11,7 @@ import platform
 import struct
 from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 from pydantic import Field
 
@@ -92,6 +93,32 @@ def kafel(machine: str | None = None) -> str:
 def denied(machine: str | None = None) -> dict[str, int]:
     """The numbers of the denied calls, by name; raises ``SandboxError`` as ``program`` does."""
     return _load(machine)[1].denied
+
+
+def oci(machine: str | None = None) -> dict[str, Any]:
+    """The same filter as an OCI configuration of ``runsc``; raises ``SandboxError`` as ``program`` does.
+
+    ``runsc`` takes any error number for EPERM. What a filter leaves to a tracer does not exist where there can be
+    none, which is what C libraries must hear of ``clone3`` to use the older call.
+    """
+    rules, calls = _load(machine)
+    bits = [1 << n for n in range(32) if rules.namespaces >> n & 1]
+    refused: list[dict[str, Any]] = [
+        {"names": sorted(calls.denied)},
+        *({"names": ["clone"], "args": [_compared("MASKED_EQ", b, valueTwo=b)]} for b in bits),
+        *({"names": ["socket"], "args": [_compared("EQ", n)]} for n in rules.families.values()),
+    ]
+    return {
+        "defaultAction": "SCMP_ACT_ALLOW",
+        "syscalls": [
+            *({"action": "SCMP_ACT_ERRNO", **rule} for rule in refused),
+            {"action": "SCMP_ACT_TRACE", "names": ["clone3"]},
+        ],
+    }
+
+
+def _compared(operator: str, value: int, **more: int) -> dict[str, Any]:
+    return {"index": 0, "op": f"SCMP_CMP_{operator}", "value": value, **more}
 
 
 def _numbers(calls: Iterable[int]) -> str:

@@ -12,9 +12,10 @@ from tipstaff.documents.base import parse
 from tipstaff.documents.config import SandboxSettings
 from tipstaff.documents.sandbox import SandboxProfile
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import bubblewrap, nsjail
+from tipstaff.sandbox import bubblewrap, gvisor, nsjail
 from tipstaff.sandbox.backend import Probe, SandboxBackend
 from tipstaff.sandbox.bubblewrap import BubblewrapBackend
+from tipstaff.sandbox.gvisor import GvisorBackend
 from tipstaff.sandbox.nsjail import NsjailBackend
 from tipstaff.sandbox.profile import load
 from tipstaff.sandbox.unisolated import UnisolatedBackend
@@ -43,7 +44,11 @@ class Kind:
 
 
 # The strongest first, and never in another order.
-KINDS = (Kind(bubblewrap, BubblewrapBackend), Kind(nsjail, NsjailBackend))
+KINDS = (
+    Kind(gvisor, GvisorBackend),
+    Kind(bubblewrap, BubblewrapBackend),
+    Kind(nsjail, NsjailBackend),
+)
 
 
 def strongest(profile: SandboxProfile, *, only: Sequence[str] | None = None) -> SandboxBackend:

@@ -24,14 +24,15 @@ def measure(pid: int, *, memory_limit: int) -> Usage:
 
     Pages that processes share are counted once each as soon as a plain sum would exceed ``memory_limit``.
     """
-    tree = list(_tree(pid))
-    memory = sum(_resident(process) for process in tree)
+    found = list(tree(pid))
+    memory = sum(_resident(process) for process in found)
     if memory > memory_limit:
-        memory = sum(_proportional(process) for process in tree)
-    return Usage(sum(_cpu(process) for process in tree), memory)
+        memory = sum(_proportional(process) for process in found)
+    return Usage(sum(_cpu(process) for process in found), memory)
 
 
-def _tree(pid: int) -> Iterator[int]:
+def tree(pid: int) -> Iterator[int]:
+    """A process and all its descendants, those that end meanwhile perhaps among them."""
     waiting, seen = [pid], {pid}
     while waiting:
         process = waiting.pop()

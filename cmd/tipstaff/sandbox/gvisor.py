@@ -1,0 +1,169 @@
+"""gVisor: ``runsc``, a kernel in user space, started in a bubblewrap of its own.
+
+bubblewrap gives what ``runsc`` lacks: folders of limited size and number of files, a life that ends with ours, and
+no path of the host but the listed ones for gVisor's own processes. The number of processes is limited by the guest's
+own kernel, and memory by what the whole tree holds: gVisor takes a process's limit on private memory for ``brk`` alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import select
+import subprocess
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from tipstaff.documents.sandbox import SandboxProfile
+from tipstaff.documents.text import visible
+from tipstaff.errors import SandboxError
+from tipstaff.sandbox import bubblewrap, cgroup, runsc_bundle, runsc_program
+from tipstaff.sandbox.backend import SCRATCH, RunSpec
+from tipstaff.sandbox.bubblewrap import BubblewrapBackend
+from tipstaff.sandbox.collection import take
+from tipstaff.sandbox.launch import Running, Ways, held_back, open_all, spawn
+from tipstaff.sandbox.process import supervise
+from tipstaff.sandbox.run import Finished, ProbedBackend, Start, home
+from tipstaff.sandbox.runsc_control import limit_processes, open_memory
+from tipstaff.sandbox.status import Status
+from tipstaff.sandbox.usage import tree
+
+NAME = "gvisor"
+INSTALL = "run `tipstaff sandbox install gvisor`, which takes Go and some minutes"
+programs = runsc_program.programs
+_BLOCK_BYTES = 512
+_BROKEN_EXIT_CODE = 128
+_BROKEN = re.compile(rb"^(?:running|starting|waiting on) container\b.*\Z", re.M | re.S)
+# What gVisor's own processes take beside the guest's: measured at 20 MiB and 40 threads, more with each guest's.
+_SPARE_MB = 64
+_SPARE_PROCESSES = 512
+
+
+class GvisorBackend(ProbedBackend):
+    """Runs commands under one ``runsc`` and one bubblewrap."""
+
+    name = NAME
+    remedy = "run `tipstaff sandbox install gvisor`, and unset TIPSTAFF_RUNSC"
+
+    def __init__(
+        self, program: Path, profile: SandboxProfile, *, launcher: Path | None = None
+    ) -> None:
+        super().__init__(program, profile)
+        found = bubblewrap.programs()
+        self._launcher = launcher or (found[0] if found else Path("/usr/bin/bwrap"))
+
+    def argv(self, spec: RunSpec) -> list[str]:
+        """See ``SandboxBackend.argv``."""
+        return [str(self._launcher), *runsc_bundle.arguments(spec, self._program)]
+
+    def version(self) -> str | None:
+        """See ``ProbedBackend.version``."""
+        found = runsc_program.version(self._program)
+        return f"{NAME} {found}" if found else None
+
+    def needed(self) -> tuple[Path, ...]:
+        """See ``ProbedBackend.needed``."""
+        return (home(self._launcher, BubblewrapBackend.libraries),)
+
+    def finish(self, start: Start) -> Finished:
+        """See ``ProbedBackend.finish``."""
+        [folder] = self.needed()
+        launcher = (start.sources or {}).get(folder, folder) / self._launcher.relative_to(folder)
+        with ExitStack() as stack:
+            status = Status()
+            stack.callback(status.close)
+            process = _spawn(start, launcher, status.descriptor)
+            ways = Ways(
+                child=lambda process, deadline: _await_guest(process, status, deadline),
+                refusal=_refusal,
+                exit_code=lambda _: status.exit_code(),
+            )
+            running = stack.enter_context(held_back(process, start, ways))
+            return _complete(running, start.spec)
+
+
+def _complete(running: Running, spec: RunSpec) -> Finished:
+    """Set the limits, let the command run to its end or to one of them, and take out what it was asked for."""
+    limits = spec.profile.limits
+    root = f"/proc/{running.supervised.root_pid}/root"
+    control = root + runsc_bundle.CONTROL
+    with ExitStack() as stack:
+        folders = open_all(root, tuple(runsc_bundle.WRITABLE.values()))
+        memory = open_memory(control, timeout_s=_left(running))
+        for descriptor in (memory, *folders.values()):
+            stack.callback(os.close, descriptor)
+        limit_processes(control, runsc_bundle.CGROUP, limits.processes, timeout_s=_left(running))
+        group = stack.enter_context(
+            cgroup.group(limits, spare_mb=_SPARE_MB, spare_processes=_SPARE_PROCESSES)
+        )
+        if group is not None:
+            for pid in tree(running.supervised.root_pid):
+                group.add(pid)
+        watched = replace(
+            running.supervised, memory=lambda: os.fstat(memory).st_blocks * _BLOCK_BYTES
+        )
+        _release(running)
+        ended = supervise(watched, limits, group=group, folders=tuple(folders.values()))
+        taken = take(folders[runsc_bundle.WRITABLE[SCRATCH]], spec.outputs, root=SCRATCH)
+    finished = running.judge(ended, taken)
+    broken = finished.exit_code == _BROKEN_EXIT_CODE and _BROKEN.search(ended.stderr)
+    if broken:
+        raise _refusal(broken[0], finished.exit_code)
+    return finished
+
+
+def _left(running: Running) -> float:
+    """The seconds that the set-up may still take."""
+    return max(running.deadline - time.monotonic(), 0.1)
+
+
+def _release(running: Running) -> None:
+    """Let the command start.
+
+    Our own end is the end of all by now: bubblewrap's first process dies with us, and everything inside with that.
+    """
+    standard_input = running.supervised.process.stdin
+    assert standard_input is not None  # noqa: S101 (it is a pipe)
+    with contextlib.suppress(BrokenPipeError):
+        standard_input.write(b"go\n")
+    standard_input.close()
+
+
+def _await_guest(process: subprocess.Popen[bytes], status: Status, deadline: float) -> int | None:
+    """The first process inside, once the guest's first has said that it is there; None if it does not."""
+    output = process.stdout
+    assert output is not None  # noqa: S101 (it is a pipe)
+    ready, _, _ = select.select([output], [], [], max(deadline - time.monotonic(), 0))
+    if not ready or os.read(output.fileno(), len(runsc_bundle.READY)) != runsc_bundle.READY:
+        return None
+    return status.read_child(deadline, lambda: process.poll() is not None)
+
+
+def _spawn(start: Start, launcher: Path, status: int) -> subprocess.Popen[bytes]:
+    bundle = os.memfd_create("tipstaff-bundle")
+    try:
+        with open(bundle, "wb", closefd=False) as file:
+            file.write(json.dumps(runsc_bundle.config(start.spec)).encode())
+        os.lseek(bundle, 0, os.SEEK_SET)
+        fixed = ("--json-status-fd", str(status), "--file", str(bundle), runsc_bundle.CONFIG)
+        inner = runsc_bundle.arguments(start.spec, start.program, start.sources)
+        line = (str(launcher), *fixed, *inner)
+        return spawn(line, (status, bundle), fix=BubblewrapBackend.remedy, ends_with_us=False)
+    finally:
+        os.close(bundle)
+
+
+def _refusal(stderr: bytes, exit_code: int | None) -> SandboxError:
+    """The error for a gVisor, or a bubblewrap around it, that ended before its command began."""
+    if b"container: " not in stderr:
+        return bubblewrap.setup_failure(stderr, exit_code)
+    said = visible(stderr.decode("utf-8", "replace").strip(), limit=500)
+    return SandboxError(
+        "sandbox.setup",
+        f"gvisor: runsc did not set up a sandbox: {said}",
+        fix="see what this host keeps from it: `runsc --rootless --network=none do true`",
+    )

@@ -1,0 +1,371 @@
+"""gVisor: what it is told, and what a run under it holds and leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.sandboxes import comes_true, present, run_inside, snippet, strict, tree_of
+from tipstaff.errors import SandboxError
+from tipstaff.sandbox import gvisor, runsc_bundle, runsc_program, seccomp
+from tipstaff.sandbox.backend import RunSpec
+from tipstaff.sandbox.gvisor import GvisorBackend
+
+TESTS = Path(__file__).parents[1]
+SPEC = RunSpec(("/bin/true",), Path("/srv/input"), strict(), readonly=(Path("/opt/tool"),))
+
+
+@pytest.fixture(scope="module")
+def backend() -> GvisorBackend:
+    """gVisor as it is found here; where nobody expects it and it is absent, its tests are skipped."""
+    found = present("gvisor")
+    assert isinstance(found, GvisorBackend)
+    return found
+
+
+# What it is told
+
+
+def test_the_guest_has_no_network_no_terminal_and_no_rights() -> None:
+    config = runsc_bundle.config(SPEC)
+    process = config["process"]
+    assert (process["terminal"], process["noNewPrivileges"], process["capabilities"]) == (
+        False,
+        True,
+        {},
+    )
+    assert process["user"] == {"uid": 65534, "gid": 65534}
+    assert config["root"] == {"path": "/root", "readonly": True}
+    assert {"type": "network"} in config["linux"]["namespaces"]
+    line = runsc_bundle.arguments(SPEC, Path("/opt/runsc"))
+    assert {"--network=none", "--platform=systrap", "--host-uds=none"} <= set(line)
+    assert "--rootless" not in line
+
+
+def test_only_three_sized_folders_can_be_written_to() -> None:
+    writable = [m for m in runsc_bundle.config(SPEC)["mounts"] if "rw" in m["options"]]
+    line = runsc_bundle.arguments(SPEC, Path("/opt/runsc"))
+    sized = [line[i + 3] for i, word in enumerate(line) if word == "--size"]
+    assert [m["destination"] for m in writable] == ["/scratch", "/tmp", "/dev/shm"]
+    assert [m["source"] for m in writable] == sized
+    assert line.count(str(64 << 20)) == 3
+    assert "--bind" not in line
+
+
+def test_the_input_and_the_visible_paths_lie_below_the_guests_read_only_root() -> None:
+    line = runsc_bundle.arguments(
+        SPEC, Path("/opt/runsc"), {Path("/srv/input"): Path("/tmp/moved/0")}
+    )
+    joined = " ".join(line)
+    assert "--ro-bind /opt/tool /root/opt/tool" in joined
+    assert "--ro-bind /tmp/moved/0 /root/work" in joined
+
+
+def test_the_guests_environment_is_the_profiles_and_nothing_of_the_host(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+    given = runsc_bundle.config(SPEC)["process"]["env"]
+    assert given == sorted(f"{name}={value}" for name, value in strict().environment.items())
+
+
+def test_the_guests_kernel_refuses_what_a_hosts_filter_refuses() -> None:
+    rules = runsc_bundle.config(SPEC)["linux"]["seccomp"]["syscalls"]
+    assert rules[0]["names"] == sorted(seccomp.denied())
+    assert sum(rule["names"] == ["clone"] for rule in rules) == 7
+
+
+def test_every_limit_of_a_process_is_in_the_configuration() -> None:
+    given = {
+        limit["type"]: limit["soft"] for limit in runsc_bundle.config(SPEC)["process"]["rlimits"]
+    }
+    assert given == {
+        "RLIMIT_CPU": 30,
+        "RLIMIT_DATA": 512 << 20,
+        "RLIMIT_NOFILE": 256,
+        "RLIMIT_FSIZE": 32 << 20,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_MSGQUEUE": 0,
+    }
+
+
+def test_a_visible_path_that_would_cover_the_layout_is_refused() -> None:
+    with pytest.raises(SandboxError) as caught:
+        runsc_bundle.arguments(replace(SPEC, readonly=(Path("/proc"),)), Path("/opt/runsc"))
+    assert caught.value.code == "sandbox.visible_path"
+
+
+# What a run holds
+
+
+@pytest.mark.req("S-03", "S-05")
+@pytest.mark.promise("X10")
+def test_the_probe_sees_gvisors_kernel_and_every_protection(backend: GvisorBackend) -> None:
+    probe = backend.probe()
+    assert (probe.available, probe.kernel, probe.unenforced) == (True, "gvisor", ()), probe
+    assert set(strict().required_protections) <= set(probe.held)
+    assert probe.version
+
+
+@pytest.mark.req("S-04", "S-09")
+@pytest.mark.promise("X6")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = bytearray(b'1' * (300 << 20))",
+        "import mmap\nfor _ in range(30):\n  x = mmap.mmap(-1, 10 << 20)\n  x.write(b'1' * len(x))\n"
+        "  globals().setdefault('kept', []).append(x)",
+    ],
+    ids=["private", "shared"],
+)
+def test_memory_over_the_limit_is_killed_and_said(
+    backend: GvisorBackend, tmp_path: Path, code: str
+) -> None:
+    code += "\nimport time; time.sleep(20); print('got it')"
+    result = run_inside(backend, code, tmp_path / "in", memory_mb=160)
+    assert (result.exit_code, result.oom, result.stdout) == (137, True, "")
+
+
+@pytest.mark.req("S-09")
+@pytest.mark.promise("X6")
+def test_a_fork_bomb_is_capped_by_the_guests_kernel(backend: GvisorBackend, tmp_path: Path) -> None:
+    code = """
+import os, time
+made = 0
+try:
+    while made < 200:
+        if os.fork() == 0:
+            time.sleep(30)
+        made += 1
+except BlockingIOError:
+    pass
+print(made)
+"""
+    assert 0 < int(run_inside(backend, code, tmp_path / "in").stdout) < 64
+
+
+@pytest.mark.req("S-09", "S-10")
+@pytest.mark.promise("X6")
+@pytest.mark.parametrize(
+    ("code", "limit", "seen"),
+    [
+        ("while True: pass", {"cpu_s": 1}, {"timed_out": False, "exit_code": 128 + signal.SIGXCPU}),
+        ("import time; time.sleep(90)", {"wall_s": 1}, {"timed_out": True, "exit_code": 124}),
+        (
+            "import os\ntry:\n  while True: os.open('/dev/null', 0)\n"
+            "except OSError as error: print(error.errno)",
+            {"open_files": 32},
+            {"stdout": "24\n"},
+        ),
+        (
+            "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+            "try: open('/scratch/f', 'wb').write(b'1' * (2 << 20))\n"
+            "except OSError as error: print(error.errno)",
+            {"file_size_mb": 1},
+            {"stdout": "27\n"},
+        ),
+        (
+            "try:\n  for n in range(9): open(f'/scratch/{n}', 'wb').write(b'1' * (1 << 20))\n"
+            "except OSError as error: print(error.errno)",
+            {"scratch_mb": 4},
+            {"stdout": "28\n"},
+        ),
+        ("print('1' * 5000)", {"output_bytes": 1024}, {"stdout": "1" * 1024, "truncated": True}),
+    ],
+    ids=["cpu", "wall", "open files", "file size", "scratch", "output"],
+)
+def test_a_limit_is_held(
+    backend: GvisorBackend,
+    tmp_path: Path,
+    code: str,
+    limit: dict[str, int],
+    seen: dict[str, object],
+) -> None:
+    result = run_inside(backend, code, tmp_path / "in", **{"wall_s": 30} | limit)
+    told = result.model_dump()
+    assert {key: told[key] for key in seen} == seen, told
+
+
+def test_new_namespaces_tracing_and_keys_are_refused(
+    backend: GvisorBackend, tmp_path: Path
+) -> None:
+    code = """
+import ctypes, json
+libc = ctypes.CDLL(None, use_errno=True)
+def call(*words):
+    ctypes.set_errno(0)
+    libc.syscall(*words)
+    return ctypes.get_errno()
+print(json.dumps([call(272, 1 << 28), call(56, 1 << 28 | 17, 0, 0, 0, 0), call(101, 0, 0, 0, 0),
+    call(165, 0, 0, 0, 0, 0), call(250, 0, 0), call(425, 8, 0), call(435, 0, 0)]))
+"""
+    if os.uname().machine != "x86_64":
+        pytest.skip("the numbers in this test are x86_64's")
+    seen = json.loads(run_inside(backend, code, tmp_path / "in").stdout)
+    assert seen == [1, 1, 1, 1, 1, 1, 38]
+
+
+def test_outputs_come_back_and_links_do_not(backend: GvisorBackend, tmp_path: Path) -> None:
+    code = (
+        "import os\nopen('/scratch/real', 'w').write('kept')\n"
+        "os.symlink('/etc/passwd', '/scratch/link')\nos.mkfifo('/scratch/pipe')"
+    )
+    outputs = ("/scratch/real", "/scratch/link", "/scratch/pipe", "/scratch/none")
+    _, taken = backend.run(snippet(code, tmp_path / "in", strict(), outputs=outputs))
+    assert taken == {"/scratch/real": b"kept"}
+
+
+# Set-up failure is not the command's
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 126, 127, 128, 137])
+def test_a_commands_own_exit_code_is_kept(
+    backend: GvisorBackend, tmp_path: Path, code: int
+) -> None:
+    assert run_inside(backend, f"raise SystemExit({code})", tmp_path / "in").exit_code == code
+
+
+def test_a_command_that_is_not_there_is_no_exit_code(
+    backend: GvisorBackend, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    with pytest.raises(SandboxError) as caught:
+        backend.run(RunSpec(("/nowhere/at-all",), tmp_path / "in", strict()))
+    assert caught.value.code == "sandbox.setup"
+
+
+@pytest.mark.req("S-03", "S-06")
+@pytest.mark.promise("X2", "BR-26")
+@pytest.mark.parametrize(
+    "script", ["exit 1", "exit 0", "printf .; exit 0", "printf .; read -r go; exit 0"]
+)
+def test_a_program_that_only_calls_itself_runsc_is_never_used(tmp_path: Path, script: str) -> None:
+    tmp_path.chmod(0o755)
+    fake = tmp_path / "runsc"
+    fake.write_text(f"#!/bin/sh\n{script}\n")
+    fake.chmod(0o755)
+    backend = GvisorBackend(fake, strict())
+    assert not backend.probe().available
+    (tmp_path / "in").mkdir()
+    with pytest.raises(SandboxError) as caught:
+        backend.run(RunSpec(("/bin/true",), tmp_path / "in", strict()))
+    assert caught.value.code == "sandbox.unavailable"
+
+
+# What it leaves behind
+
+
+@pytest.mark.promise("X7")
+@pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.15, 0.3, None])
+def test_nothing_lives_on_after_tipstaff_was_killed(
+    backend: GvisorBackend, tmp_path: Path, delay_s: float | None
+) -> None:
+    program = f"""
+from pathlib import Path
+from support.sandboxes import snippet, strict
+from tipstaff.sandbox import gvisor
+backend = gvisor.GvisorBackend(Path({backend.probe().program!r}), strict())
+print(backend.probe().available, flush=True)
+code = "import os, signal, time\\nsignal.signal(15, signal.SIG_IGN)\\nos.fork() or os.setsid()\\n"
+code += "open('/scratch/up', 'w')\\ntime.sleep(60)"
+backend.run(snippet(code, Path({str(tmp_path / "in")!r}), strict()))
+"""
+    path = os.pathsep.join((str(TESTS), os.environ.get("PYTHONPATH", "")))
+    launcher = subprocess.Popen(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert launcher.stdout is not None
+        assert launcher.stdout.readline() == b"True\n"
+        if delay_s is None:
+            assert comes_true(lambda: is_up(launcher.pid), within_s=30)
+        else:
+            time.sleep(delay_s)
+        left = tree_of(launcher.pid) - {launcher.pid}
+    finally:
+        launcher.kill()
+        launcher.communicate()
+    assert comes_true(lambda: not alive(left), within_s=5), alive(left)
+
+
+def is_up(launcher: int) -> bool:
+    """Whether the command itself has started, seen in its scratch folder."""
+    return any(Path(f"/proc/{pid}/root/scratch/up").exists() for pid in tree_of(launcher))
+
+
+def alive(pids: set[int]) -> set[int]:
+    """Those that run; a zombie does not."""
+    found = set()
+    for pid in pids:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                found.add(pid)
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.promise("X7")
+def test_runs_in_parallel_leave_no_process_mount_or_folder(
+    backend: GvisorBackend, tmp_path: Path
+) -> None:
+    backend.probe()
+    mounts = Path("/proc/self/mounts").read_text()
+
+    def one(number: int) -> str:
+        return run_inside(backend, f"print({number})", tmp_path / str(number)).stdout
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(one, range(6))) == [f"{number}\n" for number in range(6)]
+    assert tree_of(os.getpid()) == {os.getpid()}
+    assert Path("/proc/self/mounts").read_text() == mounts
+
+
+def test_an_interrupt_ends_the_run(backend: GvisorBackend, tmp_path: Path) -> None:
+    backend.probe()
+
+    def interrupt() -> None:
+        assert comes_true(lambda: is_up(os.getpid()), within_s=30)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    code = "open('/scratch/up', 'w'); import time; time.sleep(60)"
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run_inside(backend, code, tmp_path / "in")
+        waiting.result()
+    assert comes_true(lambda: tree_of(os.getpid()) == {os.getpid()}, within_s=5)
+
+
+# Where the program comes from
+
+
+def test_the_named_program_has_no_substitute(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TIPSTAFF_RUNSC", str(tmp_path / "none"))
+    assert gvisor.programs() == (tmp_path / "none",)
+    assert not GvisorBackend(gvisor.programs()[0], strict()).probe().available
+
+
+def test_a_run_never_builds_gvisor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TIPSTAFF_RUNSC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "go").write_text("#!/bin/sh\ntouch built\n")
+    (tmp_path / "go").chmod(0o755)
+    assert gvisor.programs() == ()
+    assert not (tmp_path / "built").exists()
+    assert not runsc_program.managed_path().exists()
