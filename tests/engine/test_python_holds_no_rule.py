@@ -68,6 +68,8 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     ),
     "pdp/keeper.py": ({"deny"}, "the kernel's own word for refusing a process new groups"),
     "project.py": (ACTORS, "what kind of actor the environment names"),
+    "sandbox/escape/traps.py": ({"dev"}, "the folder of devices"),
+    "sandbox/gvisor.py": ({"gvisor"}, "its own name"),
     "sandbox/bubblewrap.py": ({"bubblewrap"}, "its own name"),
     "sandbox/nsjail.py": ({"nsjail"}, "its own name"),
     "sandbox/prober.py": ({"dev", "gvisor"}, "the folder of devices; the name of a kernel"),

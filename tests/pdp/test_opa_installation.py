@@ -142,7 +142,7 @@ def test_long_build_reports_its_seconds(home: Path, monkeypatch: pytest.MonkeyPa
     _go(home, PROGRAM.decode(), before="sleep 0.3")
     said: list[str] = []
     program.ensure(said.append)
-    assert any(line.startswith("still building OPA: 0 s") for line in said)
+    assert any(line.startswith(f"still building OPA {program.VERSION}: 0 s") for line in said)
 
 
 @pytest.mark.parametrize(

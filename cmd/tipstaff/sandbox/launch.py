@@ -237,6 +237,7 @@ def _bound_to(parent: int) -> Callable[[], None]:
 
 
 def open_all(inside: str, places: Sequence[str]) -> dict[str, int]:
+    """Descriptors of folders below the root of a process, as we see it; the caller closes them."""
     opened: dict[str, int] = {}
     try:
         for place in places:
