@@ -51,6 +51,14 @@ def read_regular(path: Path, *, limit: int, owned: bool = False) -> bytes:
     return data
 
 
+def read_named(path: Path, *, limit: int) -> bytes:
+    """As ``read_regular`` through symbolic links: a file that a person, a setting or the environment names.
+
+    A pipe or a device is an error, and nothing that could be waited for.
+    """
+    return read_regular(Path(os.path.realpath(path, strict=True)), limit=limit)
+
+
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Replace the file: written beside it, synced, renamed, and the folder synced."""
     private_folder(path.parent)

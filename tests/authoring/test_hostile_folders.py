@@ -152,6 +152,32 @@ def test_minimum_that_is_no_percentage_is_refused(
     assert (refused.code, refused.json["error"]["code"]) == (2, "document.invalid")
 
 
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb[0])
+def test_pipe_in_the_place_of_the_manifest_holds_nothing_up(
+    project: Path, run_cli: RunCli, verb: list[str]
+) -> None:
+    (project / "policy/.manifest").unlink(missing_ok=True)
+    os.mkfifo(project / "policy/.manifest")
+    refused = run_cli("policy", *verb, "--json", cwd=project)
+    assert (refused.code, refused.json["error"]["code"]) == (2, "policy.manifest")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device"])
+def test_what_is_no_file_is_no_key_and_holds_nothing_up(
+    project: Path, run_cli: RunCli, kind: str
+) -> None:
+    key = project / ".tipstaff/keys/team.pem"
+    key.unlink()
+    if kind == "pipe":
+        os.mkfifo(key)
+    elif kind == "folder":
+        key.mkdir()
+    else:
+        key.symlink_to("/dev/zero")
+    refused = run_cli("policy", "sign", "--json", cwd=project)
+    assert (refused.code, refused.json["error"]["code"]) == (2, "key.unreadable")
+
+
 def test_pipe_in_the_place_of_the_bundle_is_no_bundle(project: Path, run_cli: RunCli) -> None:
     (project / "policy.tar.gz").unlink()
     os.mkfifo(project / "policy.tar.gz")

@@ -294,3 +294,26 @@ def test_json_and_sarif_together_are_a_usage_error(run_cli: Cli, project: Path) 
     done = run_cli("policy", "check", "--json", "--sarif", cwd=project)
     assert done.code == 2
     assert done.json["error"]["code"] == "usage"
+
+
+@pytest.mark.parametrize("verb", ["docs", "sign"])
+def test_verb_that_passes_says_what_check_would_find(
+    project: Path, run_cli: Callable[..., Result], verb: str
+) -> None:
+    file = project / "policy/org/freeze/freeze.rego"
+    file.write_text(file.read_text() + "\n\n\n")
+    done = run_cli("policy", verb, cwd=project)
+    assert done.code == 0
+    assert "`tipstaff policy check` has 1 finding here" in done.stderr
+    assert "1 finding, 0 waived" in run_cli("policy", "check", cwd=project).stdout
+
+
+def test_rule_without_metadata_is_one_finding_that_names_all_it_lacks(
+    project: Path, run_cli: Callable[..., Result]
+) -> None:
+    file = project / "policy/org/freeze/freeze.rego"
+    file.write_text(file.read_text() + '\ndeny contains {"code": "x"} if input.kind == "action"\n')
+    found = run_cli("policy", "check", "--json", cwd=project).json["findings"]
+    [lacking] = [one for one in found if one["code"] == "convention.metadata"]
+    for key in ("title", "description", "custom.code", "custom.message", "custom.solution"):
+        assert key in lacking["message"]

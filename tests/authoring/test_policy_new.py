@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from support.command_line import Result
 from tipstaff.pdp.opa import Opa
@@ -44,6 +45,8 @@ def test_new_rule_passes_every_check_and_answers_its_example(
     arguments = ["eval", "--format", "raw", "-d", "policy", "-i", example]
     answer = opa.run([*arguments, f"data.org.billing.{kind}[_].code"], cwd=project)
     assert answer.stdout.decode().strip() == "org.billing"
+    assert run_cli("policy", "sign", cwd=project).code == 0
+    assert "org.billing" in run_cli("decide", example, "--json", cwd=project).json["codes"]
 
 
 @pytest.mark.parametrize(
@@ -80,6 +83,29 @@ def test_existing_rule_is_never_overwritten_unasked(run_cli: Cli, project: Path)
     assert snapshot(project) == before
     assert run_cli("policy", "new", "freeze", "--force", cwd=project).code == 0
     assert snapshot(project) != before
+
+
+def test_hostile_annotation_is_shown_in_the_reference_and_not_obeyed(
+    run_cli: Cli, project: Path
+) -> None:
+    said = "'<img src=x onerror=alert(1)> [x](javascript:y) | `a\u202e` | b'"
+    note = f"# METADATA\n# title: {said}\n# description: {said}\n"
+    more = "".join(f"#   {key}: {said}\n" for key in ("code", "message", "solution"))
+    rule = "deny contains rego.metadata.rule().custom if input.kind == 1\n"
+    file = project / "policy/org/odd/odd.rego"
+    file.parent.mkdir()
+    file.write_text(f"{note}package org.odd\n\n{note}# custom:\n{more}{rule}")
+    assert run_cli("policy", "docs", cwd=project).code == 0
+    page = (
+        MarkdownIt("commonmark").enable("table").parse((project / "policy/README.md").read_text())
+    )
+    inner = [child for token in page for child in token.children or []]
+    assert not {"html_inline", "image"} & {child.type for child in inner}
+    links = [child.attrGet("href") for child in inner if child.type == "link_open"]
+    assert links
+    assert all(str(link).startswith("org/") for link in links)
+    assert not any(token.type == "html_block" for token in page)
+    assert "\u202e" not in (project / "policy/README.md").read_text()
 
 
 def test_overlay_that_init_makes_has_a_current_reference(run_cli: Cli, project: Path) -> None:

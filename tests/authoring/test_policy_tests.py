@@ -96,6 +96,41 @@ def test_report_has_a_case_a_test_and_says_where_one_fails(tmp_path: Path) -> No
     assert result.code == 1
 
 
+def test_test_that_takes_too_long_fails_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tipstaff.cli.policy.tests._ONE_TEST_S", 1)
+    far = "count([1 | some i in numbers.range(1, 9999); some j in numbers.range(1, 9999); i == j])"
+    result = run(
+        "policy", "test", policy(tmp_path / "policy", f"{TESTS}\ntest_far if {far} == 3\n")
+    )
+    assert result.code == 1
+    file = tmp_path / "policy/org/size/size_test.rego"
+    assert f"{file}:7: data.org.size_test.test_far failed: it took longer than 1 s" in result.stdout
+
+
+@pytest.mark.parametrize("verb", ["test", "sign"])
+def test_each_complaint_of_opa_is_on_a_line_of_its_own(project: Path, verb: str) -> None:
+    for name in ("one", "two"):
+        (project / f"policy/org/{name}.rego").write_text(f"package org.{name}\n\nx if y_{name}\n")
+    result = run("policy", verb, cwd=project)
+    assert result.code == 2
+    said = result.stderr.splitlines()
+    for name in ("one", "two"):
+        [line] = [line for line in said if f"{name}.rego:3: rego_unsafe_var_error" in line]
+        assert f"y_{name}" in line
+
+
+@pytest.mark.parametrize("verb", ["test", "docs", "sign"])
+def test_line_that_does_not_parse_is_shown_as_it_stands(project: Path, verb: str) -> None:
+    (project / "policy/org/one.rego").write_text("package org.one\n\nx if }\n")
+    result = run("policy", verb, cwd=project)
+    assert result.code == 2
+    first, shown, *_ = result.stderr.splitlines()
+    assert "org/one.rego:3: rego_parse_error: unexpected } token" in first
+    assert shown.strip() == "x if }"
+
+
 def test_report_in_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     folder = policy(tmp_path / "policy", TESTS)
     result = run("policy", "test", folder, "--junit", folder / ".manifest" / "x.xml", "--json")

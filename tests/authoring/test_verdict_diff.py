@@ -120,6 +120,23 @@ def test_tightening_stops_nothing_and_is_counted(fenced: Workshop, cases: Path) 
     assert (found.code, counts(found)) == (0, [0, 1, 0, len(PATHS) - 1])
 
 
+def test_long_list_is_folded_and_counted_and_whole_as_json(
+    fenced: Workshop, tmp_path: Path
+) -> None:
+    named = {f"writes/{number}": a_case(f"infra/{number}.tf") for number in range(23)}
+    many = write_cases(tmp_path / "many", named)
+    write(fenced.root, {RULE: OPENED})
+    shown = diff(fenced, "--corpus", many)
+    assert shown.stdout.count("\nloosened") == 20
+    assert "and 3 more loosened; --json has them all" in shown.stdout
+    assert "not acknowledged: 23 loosened verdicts" in shown.stderr
+    assert len(diff(fenced, "--corpus", many, "--json").json["flips"]) == 23
+    short = diff(fenced, "--corpus", many, "--summary")
+    assert short.code == 1
+    assert "loosened  " not in short.stdout
+    assert "23 cases: 23 loosened, 0 tightened, 0 changed, 0 unchanged" in short.stdout
+
+
 def test_edit_without_effect_says_so(fenced: Workshop, cases: Path) -> None:
     write(fenced.root, {RULE: FENCE.replace("_closed", "_shut")})
     found = diff(fenced, "--corpus", cases)

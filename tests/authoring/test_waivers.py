@@ -153,6 +153,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "no expiry": (WAIVER.replace("    expires: 2027-01-31\n", ""), "waivers.0.expires"),
     "an expiry that never comes": (WAIVER.replace("2027-01-31", "never"), "waivers.0.expires"),
     "a misspelt key": (WAIVER.replace("expires", "expire"), "waivers.0.expires"),
+    "a path that is no glob": (WAIVER.replace("policy/org/**", '"[z-a]"'), "waivers.0.path"),
     "a key too many": (WAIVER + "    until: 2027-01-31\n", "waivers.0.until"),
 }
 

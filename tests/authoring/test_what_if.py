@@ -105,6 +105,7 @@ def test_approval_does_not_survive_a_changed_fact(workshop: Workshop) -> None:
             "evidence.tests.failed.deep",
             "evidence.tests.failed",
         ),
+        ("colour.of.the.sky=blue", "fact.unknown", "colour.of.the.sky", "`explain` shows"),
         ("no-equals-sign", "fact.unknown", "no-equals-sign", "name a fact"),
         ("=1", "fact.unknown", None, "name a fact"),
     ],

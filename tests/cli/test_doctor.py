@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from support.workshop import Workshop
@@ -19,6 +21,14 @@ def test_remote_that_nobody_answers_at_fails_and_comes_with_its_fix(
     assert "127.0.0.1:9" in part["detail"]
     assert "TIPSTAFF_OPA_URL" in part["fix"]
     assert workshop.run("sidecar", "status").code == 1
+
+
+def test_embedded_sidecar_says_when_it_ends_if_nobody_asks_it(project: Path) -> None:
+    workshop = Workshop(project)
+    assert workshop.run("sidecar", "start").code == 0
+    [row] = workshop.run("sidecar", "status", "--json").json["sidecars"]
+    assert 0 < row["ends_in_s"] <= 900
+    assert "ENDS IF UNUSED" in workshop.run("sidecar", "status").stdout
 
 
 def test_remote_address_that_is_not_safe_is_named(

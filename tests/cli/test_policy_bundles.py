@@ -294,6 +294,40 @@ def test_clock_that_is_set_back_brings_no_expired_bundle_back(
     assert shop.decide(resume).codes == ["control.granted"]
 
 
+LOCKED = 'package org.house\n\ndeny contains "nobody may" if input.kind == "control"\n'
+
+
+def _lock_out(shop: Workshop) -> None:
+    """An overlay in force that denies every act upon the engine, where the marks are lost besides."""
+    file = shop.root / "policy/org/house/house.rego"
+    file.parent.mkdir(parents=True)
+    file.write_text(LOCKED)
+    assert shop.run("policy", "sign").code == 0
+    assert shop.decide(an_act("resume")).codes[0] == "org.house"
+    Marks(shop.state).file.unlink()
+    denied = shop.run("policy", "accept", "--reason", "the marks are lost", "--json")
+    assert (denied.code, denied.json["codes"][0]) == (1, "org.house")
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+def test_overlay_that_denies_every_act_locks_nobody_out_who_may_change_the_team_file(
+    shop: Workshop, tmp_path: Path, has_key: bool
+) -> None:
+    _lock_out(shop)
+    key: list[str] = []
+    if not has_key:
+        (shop.state / "keys/team.pem").unlink()
+        assert shop.run("policy", "sign").code == 2
+        new = tmp_path / "new.pem"
+        shop.configure(policy={"public_key": new_key(new)})
+        key = ["--key", str(new)]
+    _sign(shop, "one", *key)
+    accepted = shop.run("policy", "accept", "--reason", "the rule was wrong", "--json")
+    assert accepted.code == 0, accepted.stderr
+    assert shop.decide(an_act("resume")).codes == ["control.granted"]
+    assert _said(shop) == ["one"]
+
+
 def _stamp(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 

@@ -31,4 +31,4 @@ def test_tutorial_does_what_it_says(
     [asked_again] = [text for command, text in said.items() if "--what-if" in command]
     assert "deny -> require_approval" in asked_again
     [compared] = [text for command, text in said.items() if "--from-audit" in command]
-    assert "1 cases: 1 loosened, 0 tightened, 0 changed, 0 unchanged" in compared
+    assert "1 case: 1 loosened, 0 tightened, 0 changed, 0 unchanged" in compared

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from tipstaff.enforce.markdown import code
+from tipstaff.documents.markdown import code, prose
 
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 PLACES = (
@@ -76,3 +76,35 @@ def test_hidden_direction_marks_are_shown_as_escapes() -> None:
 
 def test_empty_text_is_named_as_empty() -> None:
     assert code("") == "`(empty)`"
+
+
+@pytest.mark.parametrize("place", PLACES[:6])
+@given(text=st.text(max_size=400))
+@example(text="run `tipstaff policy sign` | see [x](javascript:y) and ![z](http://a)")
+@example(text="<img src=x onerror=alert(1)> &lt; <!-- `a")
+@example(text="# head\n\n- list\n1. x\n> y\n```\ncode")
+@example(text="1. x")
+@example(text="+ x")
+@example(text="=====")
+@example(text="~~~ *a* **b** _c_ __d__ ~~e~~ a_b_c")
+@example(text="\u202eback `c|d` `` e ` f | \\| g \\\\` h")
+def test_any_prose_is_words_and_code_and_changes_nothing_around_it(place: str, text: str) -> None:
+    tokens = RENDERER.parse(place.format(prose(f"x {text}")))
+    plain = RENDERER.parse(place.format("x"))
+    assert [token.type for token in tokens] == [token.type for token in plain]
+    alone = RENDERER.parse(prose(text))
+    assert [token.type for token in alone] in (
+        [],
+        ["paragraph_open", "inline", "paragraph_close"],
+    )
+    inner = {child.type for each in (*tokens, *alone) for child in each.children or []}
+    assert inner <= {"text", "code_inline"}
+    assert len(prose(text).splitlines()) <= 1
+
+
+def test_prose_keeps_its_words_and_its_code() -> None:
+    said = "give {it} or policy.public_key; `tipstaff policy sign | x` <b>"
+    [inline] = [token for token in RENDERER.parse(prose(said)) if token.children]
+    assert inline.children is not None
+    shown = "".join(child.content for child in inline.children)
+    assert shown == "give {it} or policy.public_key; tipstaff policy sign \\u{7c} x <b>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -17,6 +18,7 @@ from support.workshop import Workshop
 from tipstaff.engine.policy import Policy
 from tipstaff.errors import ContractError
 from tipstaff.pdp.address import Remote
+from tipstaff.pdp.admin import is_healthy
 from tipstaff.pdp.opa import Opa
 from tipstaff.pdp.remote import RemoteTransport
 from tipstaff.project import Project
@@ -156,3 +158,27 @@ def test_client_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ContractError) as refused:
             RemoteTransport(remote)
         assert refused.value.code == "opa.certificate"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "absent"])
+@pytest.mark.parametrize(
+    ("part", "code"),
+    [("ca", "opa.ca"), ("certificate", "opa.certificate"), ("key", "opa.certificate")],
+)
+def test_what_is_no_file_is_refused_and_never_waited_for(
+    tmp_path: Path, part: str, code: str, kind: str
+) -> None:
+    folder = write_certificates(tmp_path)
+    odd = tmp_path / "odd"
+    if kind == "pipe":
+        os.mkfifo(odd)
+    elif kind == "folder":
+        odd.mkdir()
+    elif kind == "device":
+        odd.symlink_to("/dev/zero")
+    files = {"certificate": folder / "client.pem", "key": folder / "client.key"}
+    remote = replace(Remote("https://opa.example.com", **files), **{part: odd})
+    for ask in (RemoteTransport, is_healthy):
+        with pytest.raises(ContractError) as refused:
+            ask(remote)
+        assert refused.value.code == code

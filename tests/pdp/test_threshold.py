@@ -259,6 +259,16 @@ def test_key_that_the_team_does_not_name_or_that_signed_cannot_sign(team: Team) 
         assert found == code
 
 
+def test_nobody_signs_what_the_bundles_own_key_did_not(team: Team) -> None:
+    data = bytearray(team.built.file.read_bytes())
+    data[len(data) // 2] ^= 1
+    team.built.file.write_bytes(data)
+    with pytest.raises(DecisionError) as refused:
+        team.add("bob")
+    assert refused.value.code == "bundle.signature"
+    assert not team.beside.exists()
+
+
 def test_signatures_on_an_earlier_bundle_are_dropped_when_one_is_added(team: Team) -> None:
     team.write([team.entry("carol", threshold._message(b"before", "org"))])
     assert team.add("bob") == 2

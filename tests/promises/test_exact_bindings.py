@@ -21,8 +21,8 @@ from support.refused_documents import APPROVAL, CHANGE
 from support.rego import evaluate
 from support.workshop import AUTOMATIC, Workshop
 from tipstaff.documents.input import parse_input
+from tipstaff.documents.markdown import code
 from tipstaff.documents.text import visible
-from tipstaff.enforce.markdown import code
 from tipstaff.engine.question import complete
 from tipstaff.errors import ContractError
 from tipstaff.ledger.approvals import Approvals, Material

@@ -128,7 +128,7 @@ class Workshop:
             file = self.root / "policy" / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-        signed = self.run("policy", "sign")
+        signed = self.run("policy", "sign", "--json")
         assert signed.code == 0, signed.stderr
 
     def records(self) -> list[dict[str, Any]]:

@@ -57,7 +57,7 @@ def check_policy(opa: Opa, folder: Folder, *, now: datetime | None = None) -> Re
             file=str(folder.path),
             fix="name a folder with rules, or write one with `tipstaff policy new NAME`",
         )
-    return _report(answer, checked)
+    return _report(answer, folder.base, checked)
 
 
 def judge(
@@ -66,10 +66,10 @@ def judge(
     """Part findings by the waivers of the project at ``root``; ``scope`` is what was checked, as ``configuration``.
 
     ``now`` is the time at which waivers are judged, else the clock's. Raises ``ContractError`` for a ``waivers.yaml``
-    that is not one, ``DecisionError`` (``engine.undefined``) where Rego gives no answer.
+    that is not one or has a path that is no glob, ``DecisionError`` (``engine.undefined``) where Rego gives no answer.
     """
     given = {"waiving": _waiving(scope, root, now), "findings": list(found)}
-    return _report(_ask(opa, f"source := input; {_WAIVED}", given))
+    return _report(_ask(opa, f"source := input; {_WAIVED}", given), root)
 
 
 def waivers(root: Path) -> list[Json]:
@@ -90,8 +90,16 @@ def _waiving(scope: str, root: Path, now: datetime | None) -> Json:
     }
 
 
-def _report(answer: Json, checked: Json | None = None) -> Report:
+def _report(answer: Json, root: Path, checked: Json | None = None) -> Report:
     parted = answer["parted"]
+    for place in parted["malformed"]:
+        raise ContractError(
+            "document.invalid",
+            "it is no glob",
+            file=str(root / WAIVERS_FILE),
+            field=f"waivers.{place}.path",
+            fix="write a glob as policy/org/*.rego; brackets hold one range as [a-z] or one list as [abc]",
+        )
     return Report(_findings(parted["findings"]), _findings(parted["waived"]), checked)
 
 

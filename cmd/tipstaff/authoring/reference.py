@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from urllib.parse import quote
 
 from tipstaff.authoring.facts import Folder, notes
 from tipstaff.documents.base import Json
 from tipstaff.documents.codes import CODES
+from tipstaff.documents.markdown import code, prose
 from tipstaff.pdp.opa import Opa
 from tipstaff.pdp.source import OVERLAY
 
@@ -105,28 +107,31 @@ def entries(opa: Opa, folder: Path, root: str) -> list[Entry]:
 
 def _python() -> Iterator[str]:
     yield _PYTHON
-    for code, meaning in CODES.items():
-        effect = "escalate" if code.startswith("explanation.") else "deny"
-        yield f"| `{code}` | {effect} | {_cell(meaning.message)} | {_cell(meaning.solution)} |\n"
+    for name, meaning in CODES.items():
+        effect = "escalate" if name.startswith("explanation.") else "deny"
+        yield f"| `{name}` | {effect} | {prose(meaning.message)} | {prose(meaning.solution)} |\n"
 
 
 def _section(package: Entry, rows: list[str]) -> str:
-    description = package.notes.get("description", "").strip()
-    head = f"\n### {package.notes.get('title', package.package)}\n\n{description}\n\n"
+    title, description = (
+        prose(str(package.notes.get(key, usual)))
+        for key, usual in (("title", package.package), ("description", ""))
+    )
+    head = f"\n### {title}\n\n{description}\n\n"
     table = "| Code | Effect | Message | Solution | Controls |\n|---|---|---|---|---|\n"
     return head + table + "".join(rows)
 
 
 def _row(folder: Path, beside: Path, entry: Entry) -> str:
     reason = entry.reason or {}
-    link = PurePosixPath(os.path.relpath(folder / entry.file, beside))
-    code = reason["code"] + (":…" if _has_parameter(folder, entry) else "")
+    link = quote(Path(os.path.relpath(folder / entry.file, beside)).as_posix())
+    named = str(reason["code"]) + (":…" if _has_parameter(folder, entry) else "")
     cells = [
-        f"[`{code}`]({link}#L{entry.row})",
-        EFFECTS.get(entry.rule, entry.rule),
-        _cell(str(reason.get("message", ""))),
-        _cell(str(reason.get("solution", ""))),
-        ", ".join(reason.get("controls", [])),
+        f"[{code(named)}]({link}#L{entry.row})",
+        prose(EFFECTS.get(entry.rule, entry.rule)),
+        prose(str(reason.get("message", ""))),
+        prose(str(reason.get("solution", ""))),
+        prose(", ".join(str(one) for one in reason.get("controls", []))),
     ]
     return f"| {' | '.join(cells)} |\n"
 
@@ -134,8 +139,3 @@ def _row(folder: Path, beside: Path, entry: Entry) -> str:
 def _has_parameter(folder: Path, entry: Entry) -> bool:
     line = (folder / entry.file).read_text(encoding="utf-8").splitlines()[entry.row - 1]
     return "reasons.about(" in line
-
-
-def _cell(text: str) -> str:
-    words = " ".join(text.split()).replace("|", "\\|")
-    return words.replace("<", "&lt;")

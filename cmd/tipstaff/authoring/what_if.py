@@ -22,6 +22,7 @@ from tipstaff.project import Project
 
 Path = tuple[str, ...]
 _REPORT = "data.tipstaff.explanation.report"
+_NEAR = 0.7
 _COMPUTED = frozenset({"bundles", "decision_id", "judged_sha256"})
 
 
@@ -101,10 +102,9 @@ def _demand_known(full: Json, path: Path, fact: str) -> None:
     if any(known.get(part, ...) is None for part in above) or path[:2] == ("context", "config"):
         return
     names = [".".join(name) for name in known]
-    close = get_close_matches(".".join(path), names, 1, 0)
-    raise _refused(
-        "fact.unknown", fact, "the document has no such fact", f"did you mean {close[0]}?"
-    )
+    close = get_close_matches(".".join(path), names, 1, _NEAR)
+    fix = f"did you mean {close[0]}?" if close else "name a fact of those that `explain` shows"
+    raise _refused("fact.unknown", fact, "the document has no such fact", fix)
 
 
 def _facts(value: Any, at: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tipstaff.cli.output import (
+    counted,
     exit_code,
     json_option,
     print_json,
@@ -98,7 +99,7 @@ def export(file: Path, as_json: bool) -> int:
     if as_json:
         print_json({"file": str(file), "records": records})
     else:
-        click.echo(f"wrote {records} records to {visible(str(file))}")
+        click.echo(f"wrote {counted(records, 'record')} to {visible(str(file))}")
     return 0
 
 

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tipstaff.cli.output import json_option, print_json
+from tipstaff.cli.output import counted, json_option, print_json, say
 from tipstaff.documents.text import visible
+from tipstaff.errors import Error
 
 if TYPE_CHECKING:
+    from tipstaff.authoring.facts import Folder
     from tipstaff.authoring.judging import Report
     from tipstaff.documents.finding import Finding
+    from tipstaff.pdp.opa import Opa
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,6 +72,19 @@ def show(report: Report, *, as_json: bool, as_sarif: bool, clean: str = "") -> i
     return 1 if report.findings else 0
 
 
+def say_findings(opa: Opa, folder: Folder) -> None:
+    """Say in a line that `policy check` has findings in a folder, if it has; what it cannot read it is asked about."""
+    from tipstaff.authoring.judging import check_policy
+
+    try:
+        found = len(check_policy(opa, folder).findings)
+    except Error as error:
+        say(f"note: `tipstaff policy check` would stop at this: {error.message}")
+        return
+    if found:
+        say(f"note: `tipstaff policy check` has {counted(found, 'finding')} here")
+
+
 def _show_lines(report: Report, clean: str) -> None:
     for found in report.findings:
         click.echo(f"  {_line(found)}")
@@ -79,12 +95,12 @@ def _show_lines(report: Report, clean: str) -> None:
             click.echo(f"  waived: {_line(found)}")
             said = f"by {waiver.owner} until {waiver.expires}: {waiver.reason}"
             click.echo(f"      {visible(said)}")
-    counted = f"{len(report.findings)} findings, {len(report.waived)} waived"
+    said = f"{counted(len(report.findings), 'finding')}, {len(report.waived)} waived"
     if report.checked:
-        looked_at = f"{report.checked['files']} files, {report.checked['rules']} rules checked"
-        click.echo(f"{looked_at}: {counted}")
+        files, rules = (counted(report.checked[f"{word}s"], word) for word in ("file", "rule"))
+        click.echo(f"{files}, {rules} checked: {said}")
     elif report.waived or report.findings:
-        click.echo(counted)
+        click.echo(said)
     if clean and not report.findings:
         click.echo(clean)
 

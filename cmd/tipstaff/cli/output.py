@@ -29,6 +29,11 @@ def json_option(function: F) -> F:
     )
 
 
+def counted(number: int, word: str) -> str:
+    """A number with its word, as ``1 finding`` and ``2 findings``."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
 def print_json(value: Any) -> None:
     """Write one JSON document to stdout; control characters and the like are escaped in it."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=True))

@@ -118,7 +118,11 @@ def run(argv: list[str]) -> int:
 def _report(error: Error, argv: list[str]) -> int:
     from tipstaff.cli.output import say
 
-    say(f"error: {error} [{error.code}]")
+    first, *more = error.message.splitlines() or [""]
+    where = "".join(f"{part}: " for part in (error.file, error.field) if part)
+    say(f"error: {where}{first} [{error.code}]")
+    for line in more:
+        say(f"    {line}")
     say(f"fix: {error.fix}")
     return _tell(error.diagnostics(), error.exit_code, argv)
 

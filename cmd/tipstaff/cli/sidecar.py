@@ -89,7 +89,11 @@ def _remote(policy: Policy) -> dict[str, Any]:
 @sidecar.command()
 @json_option
 def status(as_json: bool) -> int:
-    """Show each sidecar of this project; exits 1 when none is ready."""
+    """Show each sidecar of this project; exits 1 when none is ready.
+
+    An embedded one that serves earlier bundles is asked by nobody any more and ends by itself, 15 minutes after its
+    last answer.
+    """
     project = Project.find()
     rows = [_row(item) for item in survey(project.state)]
     if docker_record(project.state).exists():
@@ -100,15 +104,16 @@ def status(as_json: bool) -> int:
         click.echo("no sidecar runs")
     else:
         print_table(
-            ["MODE", "PID", "READY", "NETWORK", "REVISIONS", "OPA"],
+            ["MODE", "PID", "READY", "NETWORK", "ENDS IF UNUSED", "OPA", "REVISIONS"],
             [
                 [
                     row["mode"],
                     row["pid"],
                     row["ready"],
                     row["network"],
-                    " ".join(row["revisions"].values()),
+                    _end(row["ends_in_s"]),
                     row["opa_version"],
+                    " ".join(row["revisions"].values()),
                 ]
                 for row in rows
             ],
@@ -124,7 +129,12 @@ def _row(item: Any) -> dict[str, Any]:
         "network": item.network,
         "revisions": dict(item.revisions),
         "opa_version": item.opa_version,
+        "ends_in_s": round(item.ends_in_s),
     }
+
+
+def _end(seconds: int | None) -> str:
+    return "never" if seconds is None else f"in {-(-seconds // 60)} min"
 
 
 def _containers(project: Project) -> list[dict[str, Any]]:
@@ -140,6 +150,7 @@ def _containers(project: Project) -> list[dict[str, Any]]:
             "network": "bridge",
             "revisions": item.record["revisions"],
             "opa_version": item.record["opa_version"],
+            "ends_in_s": None,
         }
         for item in found
     ]

@@ -6,14 +6,13 @@ merge key or control character.
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tipstaff.errors import ContractError
+from tipstaff.files import read_named
 
 if TYPE_CHECKING:
     import yaml
@@ -32,17 +31,9 @@ def load(path: Path) -> Any:
 def read(path: Path) -> bytes:
     """The bytes of a regular file of at most 1 MiB; raises ``ContractError`` (``file.unreadable``)."""
     try:
-        # Without O_NONBLOCK a named pipe would hold us until somebody writes to it.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise _unreadable(path, "not a regular file")
-            data = file.read(MAX_BYTES + 1)
+        return read_named(path, limit=MAX_BYTES)
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from error
-    if len(data) > MAX_BYTES:
-        raise _unreadable(path, f"larger than {MAX_BYTES} bytes")
-    return data
 
 
 def loads(data: bytes, *, file: str) -> Any:

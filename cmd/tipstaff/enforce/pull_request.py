@@ -13,8 +13,8 @@ from typing import get_args
 
 from tipstaff.documents.base import ActionClass
 from tipstaff.documents.input import ChangedFile, ChangeInput
+from tipstaff.documents.markdown import code
 from tipstaff.documents.verdict import OpenPullRequest, Verdict
-from tipstaff.enforce.markdown import code
 from tipstaff.errors import ActionDenied, ContractError
 
 TRAILER = "Tipstaff-Decision"

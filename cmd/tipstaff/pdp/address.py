@@ -10,7 +10,9 @@ from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from tipstaff.errors import ContractError
+from tipstaff.files import read_named
 
+_PEM_BYTES = 1 << 20
 _PORTS = {"http": 80, "https": 443}
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 
@@ -70,6 +72,27 @@ class Remote:
     def is_encrypted(self) -> bool:
         """Whether it is spoken to over TLS."""
         return self.parts.scheme == "https"
+
+
+def demand_readable(remote: Remote) -> None:
+    """Raise ``ContractError`` (``opa.ca``, ``opa.certificate``) for what is no file: TLS would wait for a pipe."""
+    for code, field, file in (
+        ("opa.ca", "TIPSTAFF_OPA_CA", remote.ca),
+        ("opa.certificate", "TIPSTAFF_OPA_CLIENT_CERT", remote.certificate),
+        ("opa.certificate", "TIPSTAFF_OPA_CLIENT_KEY", remote.key),
+    ):
+        try:
+            if file is not None:
+                read_named(file, limit=_PEM_BYTES)
+        except OSError as error:
+            raise unreadable(code, field, error) from error
+
+
+def unreadable(code: str, field: str, error: Exception) -> ContractError:
+    """The error for a PEM file that the variable ``field`` names."""
+    return ContractError(
+        code, str(error), field=field, fix="name readable PEM files that belong together"
+    )
 
 
 def _check(url: str, token: str | None) -> None:

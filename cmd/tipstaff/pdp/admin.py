@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tipstaff.errors import DecisionError
-from tipstaff.pdp.address import Remote
+from tipstaff.pdp.address import Remote, demand_readable
 
 _TIMEOUT_S = 5.0
 
@@ -42,6 +42,7 @@ def policies(remote: Remote) -> list[str]:
 def _client(remote: Remote) -> Any:
     from opa_client.opa import OpaClient
 
+    demand_readable(remote)
     client = OpaClient(
         host=f"[{remote.host}]" if ":" in remote.host else remote.host,
         port=remote.port,

@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tipstaff import declared
-from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError
 from tipstaff.pdp import archive, signing
 from tipstaff.pdp.capabilities import FILE as CAPABILITIES
@@ -18,6 +17,7 @@ from tipstaff.pdp.opa import Opa
 from tipstaff.pdp.overlay_rules import demand_read
 from tipstaff.pdp.shipped_rules import demand_whole
 from tipstaff.pdp.source import OVERLAY, SHIPPED, Source
+from tipstaff.pdp.syntax import lines
 
 _JSON = frozenset({"data.json", ".manifest"})
 
@@ -48,8 +48,7 @@ def compile_signed(opa: Opa, source: Source, key: Path, identity: Identity) -> d
             # A build lets rules and data claim one path; the engine that loads it does not.
             answer = opa.run(["eval", "--format", "raw", "--bundle", str(out), "true"])
         if answer.returncode != 0:
-            words = (answer.stdout + answer.stderr).decode(errors="replace")
-            raise _invalid(source, visible(" ".join(words.split())))
+            raise _invalid(source, lines(answer.stdout + answer.stderr))
         files = _settle(out.read_bytes())
         if source.name == OVERLAY:
             demand_read(opa, stage, [path for path in source.files if path.endswith(".rego")])

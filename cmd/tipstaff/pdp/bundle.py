@@ -141,7 +141,7 @@ def load(file: Path, name: str, public: str, signers: Signers = ALONE) -> Bundle
     cryptography; the sidecar verifies the bytes again before it starts, and so does OPA.
     """
     data = _bytes(file)
-    others = signatures_file(file).read_bytes() if _has_more(file, signers) else b""
+    others = _others(file) if signers.threshold > 1 else b""
     asked = json.dumps([name, public, signers.threshold, signers.public_keys]).encode()
     parts = (hashlib.sha256(part).digest() for part in (asked, data, others))
     memory = (
@@ -186,8 +186,12 @@ def _verified(data: bytes, name: str, file: Path, public: str, signers: Signers)
     return bundle
 
 
-def _has_more(file: Path, signers: Signers) -> bool:
-    return signers.threshold > 1 and signatures_file(file).is_file()
+def _others(file: Path) -> bytes:
+    """The further signatures, as far as they can be read; who demands them says what is wrong with them."""
+    try:
+        return read_regular(signatures_file(file), limit=archive.MAX_BYTES)
+    except OSError:
+        return b""
 
 
 def _bundle(

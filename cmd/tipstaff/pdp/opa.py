@@ -25,6 +25,8 @@ MINIMUM = "1.21.3"
 _VERSION_LINE = re.compile(rb"^Version: v?(\d{1,6}\.\d{1,6}\.\d{1,6}\S{0,40})$", re.MULTILINE)
 _VERSION_TIMEOUT_S = 20.0
 _INSTALL_TIMEOUT_S = 1800.0
+_STRANGE = "check that this is OPA's program and that it can run here"
+_SLOW = "find what takes so long: `opa test --verbose` tells the time of each test"
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,9 @@ class Opa:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise _failure(self.path, f"no end after {timeout_s:g} s") from error
+            raise _failure(
+                self.path, f"`opa {args[0]}` came to no end within {timeout_s:g} s", _SLOW
+            ) from error
         except OSError as error:
             raise _failure(self.path, error.strerror or str(error)) from error
 
@@ -201,10 +205,5 @@ def _remember(memory: Path, answers: dict[str, str]) -> None:
         return  # a read-only cache costs one `opa version` a run, nothing else
 
 
-def _failure(path: Path, why: str) -> DecisionError:
-    return DecisionError(
-        "opa.failed",
-        why,
-        file=str(path),
-        fix="check that this is OPA's program and that it can run here",
-    )
+def _failure(path: Path, why: str, fix: str = _STRANGE) -> DecisionError:
+    return DecisionError("opa.failed", why, file=str(path), fix=fix)

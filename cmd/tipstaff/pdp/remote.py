@@ -7,8 +7,8 @@ import ssl
 from socket import socket as Connection
 
 from tipstaff.documents.codes import CODES
-from tipstaff.errors import ContractError, DecisionError
-from tipstaff.pdp.address import Remote
+from tipstaff.errors import DecisionError
+from tipstaff.pdp.address import Remote, demand_readable, unreadable
 from tipstaff.pdp.answer import remaining
 from tipstaff.pdp.transport import StreamTransport
 
@@ -62,28 +62,23 @@ class RemoteTransport(StreamTransport):
 
 
 def _trust(remote: Remote) -> ssl.SSLContext:
+    demand_readable(remote)
     try:
         trust = ssl.create_default_context(cafile=remote.ca)
     except OSError as error:
-        raise _unreadable("opa.ca", "TIPSTAFF_OPA_CA", error) from error
+        raise unreadable("opa.ca", "TIPSTAFF_OPA_CA", error) from error
     trust.minimum_version = ssl.TLSVersion.TLSv1_2
     if remote.certificate is not None:
         try:
             trust.load_cert_chain(remote.certificate, remote.key, password=_no_password)
         except (OSError, ValueError) as error:
-            raise _unreadable("opa.certificate", "TIPSTAFF_OPA_CLIENT_CERT", error) from error
+            raise unreadable("opa.certificate", "TIPSTAFF_OPA_CLIENT_CERT", error) from error
     return trust
 
 
 def _no_password() -> str:
     """Without this, OpenSSL asks the terminal for the password of an encrypted key."""
     raise ValueError("the private key is encrypted")
-
-
-def _unreadable(code: str, field: str, error: Exception) -> ContractError:
-    return ContractError(
-        code, str(error), field=field, fix="name readable PEM files that belong together"
-    )
 
 
 def _refused(code: str, why: str, where: str) -> DecisionError:

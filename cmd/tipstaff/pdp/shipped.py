@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tipstaff import __version__, declared
 from tipstaff.errors import DecisionError
-from tipstaff.files import write_atomically
+from tipstaff.files import read_named, write_atomically
 from tipstaff.pdp.bundle import SHIPPED, Bundle, build, load
 from tipstaff.pdp.capabilities import FILE as CAPABILITIES
 from tipstaff.pdp.opa import Opa
@@ -17,6 +17,7 @@ from tipstaff.pdp.signing import new_key, public_key
 from tipstaff.pdp.source import read
 
 _LOCK_S = 60.0
+_KEY_BYTES = 1 << 16
 
 
 def shipped(opa: Opa, say: Callable[[str], None]) -> Bundle:
@@ -42,7 +43,7 @@ def shipped(opa: Opa, say: Callable[[str], None]) -> Bundle:
 
 def _developed(opa: Opa, folder: Path, say: Callable[[str], None]) -> Bundle:
     key = _development_key()
-    public = key.with_suffix(".pub").read_text()
+    public = read_named(key.with_suffix(".pub"), limit=_KEY_BYTES).decode("ascii", "replace")
     source = read(folder, SHIPPED)
     parts = (__version__, source.digest, public, (folder / CAPABILITIES).read_text(), opa.version)
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
@@ -58,7 +59,7 @@ def _developed(opa: Opa, folder: Path, say: Callable[[str], None]) -> Bundle:
 
 def _released(file: Path, key: Path) -> Bundle:
     if key.is_file():
-        return load(file, SHIPPED, key.read_text())
+        return load(file, SHIPPED, read_named(key, limit=_KEY_BYTES).decode("ascii", "replace"))
     raise DecisionError(
         "bundle.unsigned",
         "the release's policy bundle has no public key beside it",

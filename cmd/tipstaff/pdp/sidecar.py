@@ -53,7 +53,10 @@ class Sidecar:
 
 @dataclass(frozen=True)
 class SidecarStatus:
-    """What is known of one sidecar. ``network`` is ``own`` (an empty one), ``host``, or ``unknown``."""
+    """What is known of one sidecar. ``network`` is ``own`` (an empty one), ``host``, or ``unknown``.
+
+    It ends by itself ``ends_in_s`` seconds from now, unless somebody asks it something before.
+    """
 
     directory: Path
     is_ready: bool
@@ -61,7 +64,7 @@ class SidecarStatus:
     network: str
     opa_version: str
     revisions: dict[str, str]
-    idle_s: float
+    ends_in_s: float
 
 
 def join(
@@ -237,7 +240,7 @@ def _status(folder: Path) -> SidecarStatus:
         network=str(facts.get("network", "unknown")),
         opa_version=str(spec.get("opa", "")),
         revisions=dict(spec.get("revisions", {})),
-        idle_s=max(0.0, time.time() - used),
+        ends_in_s=max(0.0, used + float(spec.get("idle_s", 0.0)) - time.time()),
     )
 
 

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from tipstaff.errors import ContractError, DecisionError
+from tipstaff.files import read_named
 from tipstaff.pdp import archive
 
 SIGNATURES = ".signatures.json"
+_KEY_BYTES = 1 << 16
 _FIX = "restore the file, or build and sign it again with a key whose public half is configured"
 
 
@@ -160,7 +162,7 @@ def _private(path: Path) -> Any:
     from cryptography.hazmat.primitives.asymmetric import ec
 
     try:
-        key = form.load_pem_private_key(path.read_bytes(), password=None)
+        key = form.load_pem_private_key(read_named(path, limit=_KEY_BYTES), password=None)
     except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise _unreadable(str(error), path) from error
     if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):

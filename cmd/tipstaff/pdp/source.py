@@ -111,7 +111,7 @@ def _check_manifest(manifest: Path, name: str) -> None:
     if not manifest.exists():
         return
     try:
-        roots = json.loads(manifest.read_bytes()).get("roots")
+        roots = json.loads(read_regular(manifest, limit=_MAX_BYTES)).get("roots")
     except (ValueError, AttributeError) as error:
         raise _invalid(manifest, f"not a manifest: {error}") from error
     if roots != [name]:

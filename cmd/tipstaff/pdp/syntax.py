@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from tipstaff.errors import ContractError
 from tipstaff.pdp.opa import Opa
 
 Node = dict[str, Any]
+_OPENING = re.compile(
+    r"\A(?:error: )?(?:load error: )?(?:bundle \S+: )?(?:\d+ errors? occurred(?: during loading)?:\s*)?"
+)
 
 
 def parse(opa: Opa, folder: Path, path: str, *, shown: str) -> Node:
@@ -39,11 +43,17 @@ def errors(said: bytes) -> list[Node]:
         return []
 
 
+def lines(said: bytes) -> str:
+    """OPA's own words, each complaint (file, line, message) and what it shows of the source on lines of their own."""
+    text = visible(_OPENING.sub("", said.decode(errors="replace")), multiline=True)
+    return "\n".join(line.expandtabs(4).rstrip() for line in text.splitlines() if line.strip())
+
+
 def invalid(file: Path | str, said: bytes) -> ContractError:
     """OPA's own words as an error."""
     return ContractError(
         "policy.invalid",
-        visible(" ".join(said.decode(errors="replace").split())),
+        lines(said),
         file=str(file),
         fix="correct the Rego at the named line",
     )

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tipstaff.errors import ContractError, DecisionError
-from tipstaff.files import read_regular, write_atomically
-from tipstaff.pdp import signing
+from tipstaff.files import read_named, read_regular, write_atomically
+from tipstaff.pdp import archive, signing
 
 _PURPOSE = b"tipstaff/bundle-cosignature/1\0"
 _LIMIT = 1 << 16
@@ -72,9 +72,10 @@ def demand(data: bytes, name: str, file: Path, public: str, signers: Signers) ->
 def add(file: Path, name: str, key: Path, public: str, signers: Signers) -> int:
     """Add this private key's signature to those beside the bundle; how many have signed now.
 
+    Nobody puts a name to what the bundle's own key (PEM) did not sign: raises ``DecisionError`` (``bundle.signature``).
     Raises ``ContractError``: ``key.unknown`` for a key that the team does not name, ``key.signed`` for one that has.
     """
-    data = file.read_bytes()
+    data = _signed(file, public)
     mine = signing.public_key(key)
     print_of = signing.fingerprint(mine)
     if print_of not in {signing.fingerprint(one) for one in signers.public_keys}:
@@ -95,6 +96,20 @@ def add(file: Path, name: str, key: Path, public: str, signers: Signers) -> int:
     entries.append({"key": print_of, "signature": mark})
     write_atomically(beside, _document(entries), mode=0o644)
     return 1 + len(entries)
+
+
+def _signed(file: Path, public: str) -> bytes:
+    try:
+        data = read_named(file, limit=archive.MAX_BYTES)
+    except OSError as error:
+        raise ContractError(
+            "file.unreadable",
+            error.strerror or str(error),
+            file=str(file),
+            fix="run `tipstaff policy sign`, or restore the file",
+        ) from error
+    signing.verify(data, public, file)
+    return data
 
 
 def _is_sound(entry: dict[str, str], data: bytes, name: str, signers: Signers) -> bool:

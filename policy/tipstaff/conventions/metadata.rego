@@ -6,13 +6,14 @@ _about[concat(".", note.path)] contains note.annotations if some note in input.a
 
 # METADATA
 # title: Missing metadata
-# description: A package, a public rule or a reason lacks a key of its annotation, so that the reference has a gap.
+# description: A package, a public rule or a reason lacks keys of its annotation, so that the reference has a gap.
 # custom:
 #   code: convention.metadata
 #   message: "the annotation lacks {it}"
 #   solution: "write {it} into the METADATA block above it"
-findings contains _finding(rego.metadata.chain(), place, concat(".", key)) if {
-	some [place, key] in _lacking
+findings contains _finding(rego.metadata.chain(), place, concat(", ", keys)) if {
+	some [place, _] in _lacking
+	keys := [concat(".", key) | some [same, key] in _lacking; same == place]
 }
 
 _lacking contains [_spot(source), key] if {

@@ -18,9 +18,11 @@ test_reason_without_a_key_of_its_metadata_is_found if {
 	}
 }
 
-test_reason_without_metadata_lacks_each_key if {
+test_reason_without_metadata_is_one_finding_that_names_each_key if {
 	given := json.patch(_overlay([]), [{"op": "remove", "path": "/annotations/1"}])
 	_found(given) == {"convention.metadata org/size/size.rego:6 org.size.deny"}
+	[found] := [one | some one in conventions.findings with input as given; one.code == "convention.metadata"]
+	found.message == "the annotation lacks custom.code, custom.message, custom.solution, description, title"
 }
 
 test_reason_is_annotated_by_a_note_on_its_document if {

@@ -40,6 +40,7 @@ test_fact_of_another_shape_is_invalid_by_name if {
 		["approval", "/context/approval", ["", "approved", 5, true, [], {}]],
 		["pause", "/context/pause", ["", 5, true, [], {}]],
 		["config", "/context/config", ["", 5, true, [], {}]],
+		["has_overlay", "/context/has_overlay", ["", "true", 0, 1, [], {}]],
 	] {
 		[name, pointer, values] := case
 		every value in values {

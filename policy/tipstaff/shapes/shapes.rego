@@ -58,9 +58,19 @@ are_globs(value) if {
 	is_array(value)
 	every glob in value {
 		is_string(glob)
-		regex.match(`^([^\[\]{}\\\p{C}]|\\[\[\]{}*?]|\[!?[^\[\]{}\\\p{C}]+\]|\{[^\[\]{}\\\p{C}]+\})+$`, glob)
+		regex.match(_glob, glob)
+		every ends in regex.find_all_string_submatch_n(`\[!?([^!])-(.)\]`, glob, -1) {
+			ends[1] <= ends[2]
+		}
 	}
 }
+
+# Plain characters, escaped ones, one range or one list in brackets, alternatives in braces.
+_glob := concat("", [
+	`^([^\[\]{}\\\p{C}]|\\[\[\]{}*?]|`,
+	`\[!?([^!\[\]{}\\\p{C}]-[^\[\]{}\\\p{C}]|[^!\[\]{}\\\p{C}]([^-\[\]{}\\\p{C}][^\[\]{}\\\p{C}]*)?)\]|`,
+	`\{[^\[\]{}\\\p{C}]+\})+$`,
+])
 
 # METADATA
 # title: A list of texts

@@ -100,13 +100,13 @@ test_other_lists_are_no_capabilities if {
 }
 
 test_lists_of_patterns_are_globs if {
-	every list in [[], ["**"], ["skills/**/SKILL.md", "a?b"], ["[a-z]x", "[!a]"], ["{a,b}/**", "\\*"]] {
+	every list in [[], ["**"], ["skills/**/SKILL.md", "a?b"], ["[a-z]x", "[!a]"], ["{a,b}/**", "\\*"], ["[-a]", "[ab-c]", "[a-a]", "[!-z]", "a-b", "[abc]"]] {
 		shapes.are_globs(list)
 	}
 }
 
 test_other_lists_are_no_globs if {
-	every value in [null, "**", {}, {"a": "**"}, [5], [null], [""], ["["], ["a]"], ["{a"], ["a}"], ["a\\"], ["[]"], ["a\n"]] {
+	every value in [null, "**", {}, {"a": "**"}, [5], [null], [""], ["["], ["a]"], ["{a"], ["a}"], ["a\\"], ["[]"], ["[z-a]"], ["[!z-a]"], ["**/[z-a]"], ["[a-]"], ["[a-b-c]"], ["[a-cx]"], ["[!]"], ["a\n"]] {
 		not shapes.are_globs(value)
 	}
 }

@@ -7,10 +7,13 @@
 package tipstaff.waivers
 
 import data.tipstaff.reasons
+import data.tipstaff.shapes
 
 # METADATA
 # title: What counts and what is waived
-# description: Both in the order of the findings; what is wrong with waivers themselves comes last.
+# description: |
+#   Both in the order of the findings; what is wrong with waivers themselves comes last. `malformed` has the places,
+#   from zero, of the waivers whose path is no glob.
 report := {
 	"findings": array.concat(
 		[finding | some finding in _found; count(_holding(finding)) == 0],
@@ -21,14 +24,24 @@ report := {
 		suppression := [object.filter(waiver, ["owner", "reason", "expires"]) | some waiver in _holding(finding)][0]
 		waived := object.union(finding, {"waiver": suppression})
 	],
+	"malformed": [place | some place, waiver in input.waivers; not _has_usable_path(waiver)],
 }
+
+# Asking for a match with what is no glob is an error, and no answer.
+_has_usable_path(waiver) if not waiver.path
+
+_has_usable_path(waiver) if shapes.are_globs([waiver.path])
 
 _found := [object.union({"severity": data.tipstaff.waivers.severity, "file": null, "line": null}, finding) |
 	some finding in input.findings
 ]
 
 # The waivers of this scope; the others are about what another command finds.
-_own := [waiver | some waiver in input.waivers; _scope(waiver.code) == input.scope]
+_own := [waiver |
+	some waiver in input.waivers
+	_has_usable_path(waiver)
+	_scope(waiver.code) == input.scope
+]
 
 _scope(code) := object.get(data.tipstaff.waivers.scopes, split(code, ".")[0], data.tipstaff.waivers.other_scope)
 

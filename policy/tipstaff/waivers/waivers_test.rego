@@ -25,8 +25,16 @@ _counts(more) := {"findings": array.concat(["convention.format"], more), "waived
 _waived := {"findings": [], "waived": ["convention.format"]}
 
 test_finding_without_a_waiver_counts if {
-	_report([_finding], [], "2027-01-01T00:00:00Z") == {"findings": [_finding], "waived": []}
-	_report([], [], "2027-01-01T00:00:00Z") == {"findings": [], "waived": []}
+	_report([_finding], [], "2027-01-01T00:00:00Z") == {"findings": [_finding], "waived": [], "malformed": []}
+	_report([], [], "2027-01-01T00:00:00Z") == {"findings": [], "waived": [], "malformed": []}
+}
+
+test_waiver_whose_path_is_no_glob_is_told_by_its_place_and_covers_nothing if {
+	given := [_waiver, object.union(_waiver, {"path": "[z-a]"}), object.union(_waiver, {"path": "policy/**"})]
+	report := _report([_finding], given, "2027-01-01T00:00:00Z")
+	report.malformed == [1]
+	count(report.waived) == 1
+	_report([_finding], [object.union(_waiver, {"path": 5})], "2027-01-01T00:00:00Z").malformed == [0]
 }
 
 test_finding_that_lacks_a_place_is_completed if {
@@ -39,7 +47,7 @@ test_finding_that_lacks_a_place_is_completed if {
 }
 
 test_waived_finding_stays_visible_with_owner_reason_and_expiry if {
-	_report([_finding], [_waiver], "2027-01-01T00:00:00Z") == {"findings": [], "waived": [object.union(_finding, {"waiver": {
+	_report([_finding], [_waiver], "2027-01-01T00:00:00Z") == {"findings": [], "malformed": [], "waived": [object.union(_finding, {"waiver": {
 		"owner": "alice",
 		"reason": "it goes",
 		"expires": "2027-01-31",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tipstaff.cli.findings import say_findings
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.cli.policy.expires import expires_option
 from tipstaff.cli.policy.folder import folder_argument, overlay, root
@@ -20,7 +21,7 @@ from tipstaff.pdp.bundle import build as build_bundle
 from tipstaff.pdp.identity import LARGEST
 from tipstaff.pdp.issuing import Issuer
 from tipstaff.pdp.opa import ensure
-from tipstaff.project import Project, prepare
+from tipstaff.project import Project, find_root, prepare
 
 key_option = click.option(
     "--key",
@@ -94,13 +95,18 @@ def sign(
     if add:
         return _add(folder, key, as_json)
     project = Project.find()
-    issuer = Issuer(ensure(say), folder, root(folder), signing_key(key), prepare(project.state))
+    opa, name = ensure(say), root(folder)
+    issuer = Issuer(opa, folder, name, signing_key(key), prepare(project.state))
     bundle, is_new = issuer.sign(expires_at)
     if not is_new and not as_json:
         say("note: the bundle there holds just this, so it stays")
     wanted = Policy(project, say).signers().threshold
     if wanted > 1 and is_new:
         say(f"note: {wanted} must sign it; others run `tipstaff policy sign --add --key FILE`")
+    if is_new and not as_json:
+        from tipstaff.authoring.facts import Folder
+
+        say_findings(opa, Folder(folder, name, find_root(folder)))
     return report(bundle, as_json, {"is_new": is_new})
 
 

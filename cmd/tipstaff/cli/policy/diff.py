@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tipstaff.authoring.corpus import Case
-from tipstaff.cli.output import json_option, print_json, say
+from tipstaff.cli.output import counted, json_option, print_json, say
 from tipstaff.cli.policy.folder import folder_argument, overlay, root
 from tipstaff.documents.base import Json
 from tipstaff.documents.text import visible
@@ -15,6 +15,7 @@ from tipstaff.errors import ContractError
 from tipstaff.pdp.opa import ensure
 
 _SHOWN_CODES = 3
+_SHOWN_FLIPS = 20
 
 
 @click.command()
@@ -33,19 +34,22 @@ _SHOWN_CODES = 3
     metavar="ID",
     help="A loosened verdict that is meant; besides those in the folder's acknowledged.yaml.",
 )
+@click.option("--summary", is_flag=True, help="Print the counts only.")
 @json_option
-def diff(
+def diff(  # noqa: PLR0913 (one parameter for each option)
     folder: Path | None,
     ref: str,
     corpus: Path | None,
     from_audit: bool,
     acknowledged: tuple[str, ...],
+    summary: bool,
     as_json: bool,
 ) -> int:
     """Show which verdicts an edit of the policy loosens, tightens or changes.
 
     The folder in the working tree, the project's overlay if none is named, is compared with the same folder at REF,
-    over the very same documents. Where tipstaff.yaml differs as well, each side judges under its own.
+    over the very same documents. Where tipstaff.yaml differs as well, each side judges under its own. Of each kind 20
+    verdicts are shown; --json has them all.
 
     Exits 0 when nothing is loosened that nobody acknowledged, 1 otherwise, 2 when there is nothing to compare.
     """
@@ -73,7 +77,7 @@ def diff(
     if as_json:
         print_json(report)
     else:
-        _print(report, own_files)
+        _print(report, own_files, 0 if summary else _SHOWN_FLIPS)
     return 0 if outcome == "clean" else 1
 
 
@@ -104,21 +108,21 @@ def _nothing(place: Path | None) -> ContractError:
     )
 
 
-def _print(report: Json, own_files: bool) -> None:
+def _print(report: Json, own_files: bool, shown: int) -> None:
     base, head = report["base"], report["head"]
     click.echo(f"base {visible(base['ref'])}  {base['commit'][:12]}  {visible(base['revision'])}")
     click.echo(f"head the working tree  {visible(head['revision'])}")
     if own_files:
         click.echo("tipstaff.yaml differs; each side judges under its own")
-    for flip in report["flips"]:
-        old, new = flip["base"], flip["head"]
-        mark = "  acknowledged" if flip["acknowledged"] else ""
-        click.echo(f"{flip['class']}  {flip['id']}  {visible(flip['case'])}{mark}")
-        click.echo(f"  - {old['effect']}: {_codes(old['codes'])}")
-        click.echo(f"  + {new['effect']}: {_codes(new['codes'])}")
-    counted = ("loosened", "tightened", "changed", "unchanged")
-    counts = ", ".join(f"{report[name]} {name}" for name in counted)
-    click.echo(f"{report['cases']} cases: {counts}")
+    for kind in ("loosened", "tightened", "changed"):
+        flips = [flip for flip in report["flips"] if flip["class"] == kind]
+        for flip in flips[:shown]:
+            _print_flip(flip)
+        if shown and len(flips) > shown:
+            click.echo(f"and {len(flips) - shown} more {kind}; --json has them all")
+    names = ("loosened", "tightened", "changed", "unchanged")
+    counts = ", ".join(f"{report[name]} {name}" for name in names)
+    click.echo(f"{counted(report['cases'], 'case')}: {counts}")
     if not report["flips"]:
         click.echo("this edit changes nothing in these cases")
     if report["approved"]:
@@ -129,10 +133,18 @@ def _print(report: Json, own_files: bool) -> None:
     for unused in report["unused"]:
         say(f"note: {unused} is acknowledged and loosens nothing; take it out")
     if report["unacknowledged"]:
-        say(f"{report['unacknowledged']} loosened verdicts are not acknowledged")
+        say(f"not acknowledged: {counted(report['unacknowledged'], 'loosened verdict')}")
         say(
             "fix: tighten the rule, or add each id with owner and reason to acknowledged.yaml in the folder"
         )
+
+
+def _print_flip(flip: Json) -> None:
+    old, new = flip["base"], flip["head"]
+    mark = "  acknowledged" if flip["acknowledged"] else ""
+    click.echo(f"{flip['class']}  {flip['id']}  {visible(flip['case'])}{mark}")
+    click.echo(f"  - {old['effect']}: {_codes(old['codes'])}")
+    click.echo(f"  + {new['effect']}: {_codes(new['codes'])}")
 
 
 def _codes(codes: list[str]) -> str:

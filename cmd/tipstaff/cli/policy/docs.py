@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
+from tipstaff.authoring.facts import Folder
 from tipstaff.authoring.reference import FILE, reference
+from tipstaff.cli.findings import say_findings
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.cli.policy.folder import folder_argument, overlay, root
 from tipstaff.cli.writing import write_text
@@ -14,6 +16,7 @@ from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError
 from tipstaff.pdp.opa import ensure
 from tipstaff.pdp.source import POLICY_FILES
+from tipstaff.project import find_root
 
 
 @click.command()
@@ -41,7 +44,8 @@ def docs(folder: Path | None, check: bool, out: Path | None, as_json: bool) -> i
             field="--out",
             fix="name a .md file",
         )
-    text = reference(ensure(say), folder, root(folder), beside=file.parent)
+    opa, name = ensure(say), root(folder)
+    text = reference(opa, folder, name, beside=file.parent)
     current = file.is_file() and file.read_bytes() == text.encode()
     if not current and not check:
         write_text(file, text)
@@ -53,4 +57,6 @@ def docs(folder: Path | None, check: bool, out: Path | None, as_json: bool) -> i
         click.echo(f"{visible(str(file))} is out of date; run `tipstaff policy docs`")
     else:
         click.echo(f"wrote {visible(str(file))}")
+    if not check:
+        say_findings(opa, Folder(folder, name, find_root(folder)))
     return 1 if check and not current else 0

@@ -9,8 +9,11 @@ import click
 
 from tipstaff.engine.policy import OVERLAY_FOLDER
 from tipstaff.errors import ContractError
+from tipstaff.files import read_regular
 from tipstaff.pdp.source import demand_readable
 from tipstaff.project import Project
+
+_MANIFEST_BYTES = 1 << 16
 
 folder_argument = click.argument(
     "folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path)
@@ -39,7 +42,7 @@ def root(folder: Path) -> str:
     demand_readable(folder)
     manifest = folder / ".manifest"
     try:
-        roots = json.loads(manifest.read_text(encoding="utf-8"))["roots"]
+        roots = json.loads(read_regular(manifest, limit=_MANIFEST_BYTES))["roots"]
         [name] = roots
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ContractError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tipstaff import declared
-from tipstaff.cli.output import json_option, print_json, say
+from tipstaff.cli.output import counted, json_option, print_json, say
 from tipstaff.cli.policy.folder import folder_argument, overlay, root
 from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError
@@ -125,17 +125,17 @@ def _report(
     whole: bool,
 ) -> dict[str, Any]:
     survivors = [one.mutant for one in outcomes if one.fate == "survived"]
-    counted = sum(one.fate != "uncompiled" for one in outcomes)
-    killed = counted - len(survivors)
+    tried_out = sum(one.fate != "uncompiled" for one in outcomes)
+    killed = tried_out - len(survivors)
     tried = {one.mutant.id for one in outcomes}
     used = {mutant.id for mutant in survivors}
     return {
-        "mutants": counted,
+        "mutants": tried_out,
         "killed": killed,
         "survived": len(survivors),
-        "score": math.floor(10_000 * killed / counted) / 100 if counted else None,
+        "score": math.floor(10_000 * killed / tried_out) / 100 if tried_out else None,
         "minimum": minimum,
-        "uncompiled": len(outcomes) - counted,
+        "uncompiled": len(outcomes) - tried_out,
         "unused": sorted(key for key in reasons if key not in used and (whole or key in tried)),
         "survivors": [
             {
@@ -170,8 +170,8 @@ def _show(report: dict[str, Any]) -> None:
     known = sum(one["explained"] is not None for one in report["survivors"])
     wanted = "" if report["minimum"] is None else f", wanted {report['minimum']:g} %"
     click.echo(
-        f"{report['killed']} of {report['mutants']} mutants killed, {report['survived']} survived, {known} of these "
-        f"explained: {report['score']:g} %{wanted}"
+        f"{report['killed']} of {counted(report['mutants'], 'mutant')} killed, {report['survived']} survived, "
+        f"{known} of these explained: {report['score']:g} %{wanted}"
     )
 
 

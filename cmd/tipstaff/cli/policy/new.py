@@ -38,7 +38,8 @@ def new(name: str, kind: str, force: bool, as_json: bool) -> int:
     """Write a rule with its test, metadata and example into the overlay.
 
     The package is org.NAME; its example input lies beside the overlay, in policy-examples/, so that OPA does not take
-    it for data. An existing file is never overwritten without --force; then nothing at all is written.
+    it for data. `tipstaff decide` asks about it in the context of now; its own is made up, so that `--replay`, which
+    wants a recorded one, denies. An existing file is never overwritten without --force; then nothing at all is written.
     """
     _demand_name(name)
     folder = overlay()
@@ -70,6 +71,7 @@ def new(name: str, kind: str, force: bool, as_json: bool) -> int:
     for line in written:
         click.echo(f"wrote {line}")
     say("next: edit the rule and its test, then `tipstaff policy docs`, `test`, `check` and `sign`")
+    say(f"once signed, `tipstaff decide {written[-1]}` asks the engine about the example")
     return 0
 
 

@@ -19,9 +19,12 @@ from tipstaff.documents.base import Json
 from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError
 from tipstaff.pdp.opa import Opa, ensure
+from tipstaff.pdp.syntax import lines
 
 _ALL = 100.0
-_PATIENCE_S = 600.0
+_ONE_TEST_S = 20
+_ALL_TESTS_S = 600.0
+_CANCELLED = "eval_cancel_error"
 
 
 @click.command()
@@ -40,6 +43,8 @@ _PATIENCE_S = 600.0
 @json_option
 def test(folder: Path | None, wanted: float | None, junit: Path | None, as_json: bool) -> int:
     """Run `opa test` on the folder; an overlay's tests see Tipstaff's own packages.
+
+    A test that takes longer than 20 seconds fails.
 
     Exits 0 when all tests pass, 1 when one fails or too little is covered, 2 when the Rego does not compile or there
     is no test.
@@ -71,17 +76,24 @@ def test(folder: Path | None, wanted: float | None, junit: Path | None, as_json:
 
 def _run(opa: Opa, folder: Path, *, with_coverage: bool) -> tuple[CompletedProcess[bytes], bytes]:
     """The results and, from a second run beside the first, what is covered: OPA reports one or the other."""
-    arguments = ["test", str(folder), "--format=json", "--timeout=60s", "--schema", _schemas()]
+    arguments = [
+        "test",
+        str(folder),
+        "--format=json",
+        f"--timeout={_ONE_TEST_S}s",
+        "--schema",
+        _schemas(),
+    ]
     name = root(folder)
     if name != "tipstaff":
         arguments += [str(declared.folder("policy")), "--run", rf"^data\.{name}\."]
     with ThreadPoolExecutor(2) as pool:
         other = (
-            pool.submit(opa.run, [*arguments, "--coverage"], timeout_s=_PATIENCE_S)
+            pool.submit(opa.run, [*arguments, "--coverage"], timeout_s=_ALL_TESTS_S)
             if with_coverage
             else None
         )
-        answer = opa.run(arguments, timeout_s=_PATIENCE_S)
+        answer = opa.run(arguments, timeout_s=_ALL_TESTS_S)
         return answer, other.result().stdout if other else b""
 
 
@@ -91,16 +103,27 @@ def _row(result: Json) -> dict[str, Any]:
         "name": result["name"],
         "passed": not any(result.get(name) for name in ("fail", "error", "skip")),
         "skipped": bool(result.get("skip")),
+        "error": _error(result.get("error")),
         "file": result["location"]["file"],
         "line": result["location"]["row"],
     }
+
+
+def _error(error: Json | None) -> str | None:
+    """Why a test came to no end of its own; None for one that did."""
+    if error is None:
+        return None
+    if error.get("code") == _CANCELLED:
+        return f"it took longer than {_ONE_TEST_S} s"
+    return str(error.get("message"))
 
 
 def _show(report: Json, wanted: float | None) -> None:
     for row in report["tests"]:
         if not row["passed"] and not row["skipped"]:
             place = f"{row['file']}:{row['line']}"
-            click.echo(visible(f"{place}: {row['package']}.{row['name']} failed"))
+            why = f": {row['error']}" if row["error"] else ""
+            click.echo(visible(f"{place}: {row['package']}.{row['name']} failed{why}"))
     if found := report.get("coverage"):
         for place in found["uncovered"]:
             click.echo(visible(f"{place['file']}:{place['lines']}: no test reaches it"))
@@ -119,10 +142,9 @@ def _results(stdout: bytes, stderr: bytes, folder: Path) -> Sequence[Json]:
     except ValueError:
         results = None
     if not isinstance(results, list) or not results:
-        message = " ".join((stderr or stdout).decode(errors="replace").split())
         raise ContractError(
             "policy.invalid",
-            message or "there is no test",
+            lines(stderr or stdout) or "there is no test",
             file=str(folder),
             fix="correct the Rego at the named line, or add a test",
         )

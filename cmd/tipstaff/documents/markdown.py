@@ -13,6 +13,14 @@ from tipstaff.documents.text import visible
 
 SHOWN = 200
 _BREAKING = re.compile(r"[`|]|^ +| +$")
+_SPAN = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
+_CELL = re.compile(r"\|")
+# In words an underscore is one; at their ends it would be emphasis.
+_ACTIVE = re.compile(
+    r"[\\`|\[\]&*~@]|<(?=[A-Za-z/!?])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|(?<=:)//|(?<=www)\."
+)
+# What would begin a heading, a list, a quotation, a rule or a fence.
+_BLOCK = re.compile(r"^([0-9]*)([-+#=>.)])")
 
 
 def code(text: str, *, limit: int = SHOWN) -> str:
@@ -26,6 +34,20 @@ def code(text: str, *, limit: int = SHOWN) -> str:
     # Escapes make text longer: the second cut bounds what is written, not what was read.
     most = limit + 40
     return f"`{shown if len(shown) <= most else shown[:most] + '…'}`"
+
+
+def prose(text: str) -> str:
+    """The text as one line of words, in which code spans stay code and nothing else is Markdown, HTML or a link.
+
+    Safe in paragraphs, headings and table cells. It may be of any length.
+    """
+    line = " ".join(text.split())
+    pieces = _SPAN.split(visible(line, limit=len(line)))
+    shown = "".join(
+        _CELL.sub(_escape, piece) if place % 2 else _ACTIVE.sub(r"\\\g<0>", piece)
+        for place, piece in enumerate(pieces)
+    )
+    return _BLOCK.sub(r"\1\\\2", shown)
 
 
 def _escape(match: re.Match[str]) -> str:
