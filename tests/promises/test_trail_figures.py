@@ -220,19 +220,24 @@ def test_crash_at_an_offset_of_the_last_three_records_costs_no_whole_one(
     with trail(tmp_path) as mine:
         mine.append(note("1"), note("2"), note("3"))
     data, offsets = mine.path.read_bytes(), 0
-    for size in range(len(before), len(data), step):
+    ends = [place for place in range(len(before), len(data)) if data[place] == ord("\n")]
+    for size in sorted({*range(len(before), len(data), step), *ends}):
         mine.path.write_bytes(data[:size])
         shutil.rmtree(tmp_path / "witness")
         shutil.copytree(tmp_path / "then", tmp_path / "witness")
         torn = size - data.rfind(b"\n", 0, size) - 1
+        lacks_only_its_end = bool(torn) and data[size : size + 1] == b"\n"
         with trail(tmp_path) as again:
             again.append(note("next"))
         assert again.path.read_bytes().startswith(data[:size])
         assert again.verify().problems == (), size
         kept = list(again.records())
-        assert len(kept) == data.count(b"\n", 0, size) + 1 + bool(torn)
-        assert [record.detail["bytes"] for record in kept if record.decision == "torn-tail"] == (
-            [torn] if torn else []
+        whole = data.count(b"\n", 0, size) + lacks_only_its_end
+        assert len(kept) == whole + 1 + bool(torn)
+        told = [record.detail for record in kept if record.decision == "torn-tail"]
+        assert [detail["bytes"] for detail in told] == ([torn] if torn else [])
+        assert [detail.get("complete", False) for detail in told] == [lacks_only_its_end] * len(
+            told
         )
         offsets += 1
     record_property("L6", f"{offsets:,} cut offsets in the last 3 records, each recovered and told")
