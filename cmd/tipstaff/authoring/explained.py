@@ -9,30 +9,12 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import Field
-
-from tipstaff.documents.base import Contract, parse
+from tipstaff.documents.base import parse
+from tipstaff.documents.mutation import MutationFile
 from tipstaff.errors import ContractError
 
 NAME = "mutation.toml"
-Text = Annotated[str, Field(min_length=1)]
-
-
-class Explanation(Contract):
-    """``id`` is a mutant's; ``what`` reminds the reader of it; ``why`` is the reason that no test can kill it."""
-
-    id: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]
-    what: Text
-    why: Text
-
-
-class MutationFile(Contract):
-    """``minimum`` is the lowest score that is enough, in percent."""
-
-    minimum: Annotated[float, Field(ge=0, le=100)] | None = None
-    explained: list[Explanation] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)

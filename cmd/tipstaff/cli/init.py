@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
+from tipstaff import __version__
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.cli.policy.bundles import team_key
-from tipstaff.cli.writing import write_text
+from tipstaff.cli.writing import demand_absent, write_text
 from tipstaff.engine.policy import OVERLAY_FOLDER
 from tipstaff.errors import ContractError
 from tipstaff.pdp.bundle import OVERLAY, new_key, overlay_file, public_key
@@ -19,6 +20,7 @@ from tipstaff.project import LOCAL_FILE, TEAM_FILE, prepare, state_folder
 _STARTER = Path(__file__).parents[1] / "starter"
 _IGNORED = (".tipstaff/", LOCAL_FILE)
 _WORKFLOWS = ".github/workflows"
+_INSTALL = "pip install tipstaff"
 
 
 @click.command()
@@ -45,14 +47,8 @@ def init(folder: Path, force: bool, as_json: bool) -> int:
         )
     files = _files()
     signed = overlay_file(root / OVERLAY_FOLDER)
-    present = [name for name in [TEAM_FILE, *files, signed.name] if (root / name).exists()]
-    if present and not force:
-        raise ContractError(
-            "init.exists",
-            f"already there: {', '.join(present)}",
-            file=str(root),
-            fix="remove them, or run again with --force to overwrite them",
-        )
+    wanted = [root / name for name in [TEAM_FILE, *files, signed.name]]
+    demand_absent(root, wanted, code="init.exists", otherwise="remove them", force=force)
     opa = ensure(say)
     state = prepare(state_folder(root))
     key = team_key(state)
@@ -79,7 +75,9 @@ def _files() -> dict[str, str]:
         if path.is_file()
     }
     workflows = {
-        f"{_WORKFLOWS}/{path.name}": path.read_text(encoding="utf-8")
+        f"{_WORKFLOWS}/{path.name}": path.read_text(encoding="utf-8").replace(
+            _INSTALL, f"{_INSTALL}=={__version__}"
+        )
         for path in sorted((_STARTER / "workflows").glob("*.yml"))
     }
     return {**overlay, **workflows}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +26,23 @@ def demand_file(file: Path) -> None:
             "something that is no file is there",
             file=str(file),
             fix="name another file, or move what is there",
+        )
+
+
+def demand_absent(
+    root: Path, files: Iterable[Path], *, code: str, otherwise: str, force: bool
+) -> None:
+    """Raise ``ContractError`` of this code where one of the files is there, be it a link to nothing, without ``force``.
+
+    ``otherwise`` is what one may do but overwrite them.
+    """
+    present = [str(file.relative_to(root)) for file in files if file.exists() or file.is_symlink()]
+    if present and not force:
+        raise ContractError(
+            code,
+            f"already there: {', '.join(present)}",
+            file=str(root),
+            fix=f"{otherwise}, or run again with --force to overwrite them",
         )
 
 

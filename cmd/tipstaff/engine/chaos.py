@@ -141,7 +141,7 @@ class _Played(Policy):
     def __init__(self, real: Policy, connect: rows.Connect) -> None:
         super().__init__(real.project, lambda line: None, DEADLINE_S)
         self._given = connect
-        self._bundles, self._seen = real.bundles(), real._seen
+        self.adopt(real)
 
     def connect(self, bundles: tuple[Bundle, ...]) -> Client:
         """As the row says."""

@@ -82,6 +82,10 @@ class Policy:
                 return bundles
         return self.bundles()
 
+    def adopt(self, other: Policy) -> None:
+        """Hold the bundles that another one has read and verified, until the overlay's file changes."""
+        self._bundles, self._seen = other.bundles(), other._seen
+
     def client(self) -> Client:
         """The client of the bundles that were read last, connected to the engine of the mode in use.
 

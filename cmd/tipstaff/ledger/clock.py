@@ -16,7 +16,8 @@ from tipstaff.files import read_regular, write_atomically
 from tipstaff.ledger import faults
 from tipstaff.pdp.marks import Marks
 
-# Written this seldom, it costs a decision nothing; a clock that is set back within it goes unseen.
+# How often the time is kept, not how far it may go back, which the rules' data says. Written this seldom, it
+# costs a decision nothing; a clock that is set back within it goes unseen.
 STEP = timedelta(minutes=1)
 _FORM = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _LIMIT = 64

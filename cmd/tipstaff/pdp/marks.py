@@ -25,8 +25,9 @@ from tipstaff.pdp.identity import LARGEST
 from tipstaff.pdp.places import witness_folder
 from tipstaff.pdp.source import SHIPPED
 
-# A larger step than this is an accident, or somebody who wants to shut out what comes next.
 _PEM = re.compile(r"-----BEGIN PUBLIC KEY-----(.*?)-----END PUBLIC KEY-----", re.DOTALL)
+# A larger step than this is an accident, or somebody who wants to shut out what comes next. No policy chooses
+# it: which bundle may speak is settled before one does.
 STEP = 1_000_000
 _LIMIT = 1 << 20
 _LOCK_S = 30.0

@@ -16,6 +16,17 @@ escalate contains reasons.on(rego.metadata.chain(), name) if {
 	not _in_time(name)
 }
 
+# METADATA
+# title: What would be said of bundles of these ends
+# description: |
+#   For who looks at bundles before they answer. `input.bundles` has what each says of itself, `input.context.now` the
+#   time.
+ended contains reason if {
+	some reason in escalate with data.tipstaff.bundle as object.get(input, ["bundles", "tipstaff"], {})
+		with data.org.bundle as object.get(input, ["bundles", "org"], {})
+	reason.code == "bundle.expired"
+}
+
 _ends("tipstaff") := object.get(data.tipstaff.bundle, "expires_at", null)
 
 _ends("org") := object.get(data.org.bundle, "expires_at", null)

@@ -33,6 +33,19 @@ test_bundle_decides_until_its_end_and_from_then_on_escalates if {
 	}
 }
 
+test_ends_are_judged_of_bundles_that_do_not_answer_yet if {
+	every name in ["tipstaff", "org"] {
+		_of_given({name: {"expires_at": _end}}, "2026-07-01T11:59:59.999999Z") == set()
+		_of_given({name: {"expires_at": _end}}, _end) == {_says(name)}
+		_of_given({name: {"expires_at": null}}, _end) == set()
+	}
+	_of_given({}, _end) == set()
+}
+
+_of_given(bundles, now) := messages if {
+	messages := {reason.message | some reason in guard.ended} with input as {"bundles": bundles, "context": {"now": now}}
+}
+
 test_end_or_clock_that_is_none_has_passed if {
 	every end in ["", "soon", 5, true, [], "2026-07-01", "2026-07-01T12:00:00+02:00"] {
 		_expired("2020-01-01T00:00:00Z", {}, {"expires_at": end}) == {_says("org")}

@@ -110,6 +110,7 @@ def _touched(folder: Path, ref: str, given: Sequence[Mutant]) -> list[Mutant]:
 
 
 def _is_enough(report: dict[str, Any], *, strict: bool) -> bool:
+    # No decision about a change: the number that the caller or the folder wants, held against a count.
     score, minimum = report["score"], report["minimum"]
     is_low = score is not None and minimum is not None and score < minimum
     is_open = strict and any(one["explained"] is None for one in report["survivors"])

@@ -11,7 +11,7 @@ import click
 from tipstaff import declared
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.cli.policy.folder import overlay, root
-from tipstaff.cli.writing import demand_file, write_text
+from tipstaff.cli.writing import demand_absent, demand_file, write_text
 from tipstaff.errors import ContractError
 
 _TEMPLATE = Path(__file__).parents[2] / "starter" / "rule"
@@ -54,14 +54,9 @@ def new(name: str, kind: str, force: bool, as_json: bool) -> int:
                 file=str(file.parent),
                 fix="put a folder of the project there",
             )
-    present = [str(file) for file in files if file.exists() or file.is_symlink()]
-    if present and not force:
-        raise ContractError(
-            "policy.exists",
-            f"already there: {', '.join(present)}",
-            file=str(folder),
-            fix="choose another name, or run again with --force to overwrite them",
-        )
+    demand_absent(
+        folder.parent, files, code="policy.exists", otherwise="choose another name", force=force
+    )
     for file, text in files.items():
         write_text(file, text)
     written = [file.relative_to(folder.parent).as_posix() for file in files]

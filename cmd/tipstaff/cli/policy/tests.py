@@ -62,6 +62,7 @@ def test(folder: Path | None, wanted: float | None, junit: Path | None, as_json:
 
         found = coverage.of_rules(covered, folder)
         report["coverage"] = {"percent": found.percent, "uncovered": list(found.uncovered)}
+        # No decision about a change: the number that the caller wants, held against a count.
         is_covered = found.percent >= wanted
     if junit:
         from tipstaff.authoring.junit import report as junit_report

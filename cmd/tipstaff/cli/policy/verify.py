@@ -17,9 +17,9 @@ from tipstaff.pdp.bundle import OVERLAY, Bundle, overlay_file
 from tipstaff.pdp.marks import Marks
 from tipstaff.pdp.opa import ensure
 from tipstaff.pdp.shipped import shipped
-from tipstaff.pdp.source import SHIPPED
 from tipstaff.project import Project, timestamp
 
+_ENDED = "data.tipstaff.guard.ended"
 _NOT_KNOWN = frozenset({"bundle.mark_lost", "opa.failed"})
 
 
@@ -119,13 +119,9 @@ def _mark(found: Bundle, policy: Policy) -> str:
 def expiry(found: Bundle, policy: Policy) -> str:
     """Asks the rule itself, about this bundle alone and the clock as it is."""
     opa = ensure(say)
-    facts = {SHIPPED: "{}", OVERLAY: "{}", found.name: json.dumps({"expires_at": found.expires_at})}
-    query = (
-        '[said | some said in data.tipstaff.guard.escalate; startswith(said.code, "bundle.")] '
-        f"with data.org.bundle as {facts[OVERLAY]} with data.tipstaff.bundle as {facts[SHIPPED]} "
-        f'with input as {{"context": {{"now": "{timestamp()}"}}}}'
-    )
-    reply = opa.evaluate(query, ["--bundle", str(shipped(opa, say).file)])
+    facts = {found.name: {"expires_at": found.expires_at}}
+    given = json.dumps({"bundles": facts, "context": {"now": timestamp()}}).encode()
+    reply = opa.evaluate(_ENDED, ["--bundle", str(shipped(opa, say).file)], given=given)
     if not reply.get("result"):
         said = visible(str(reply.get("errors", "undefined")))
         raise DecisionError(
