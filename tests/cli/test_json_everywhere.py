@@ -61,6 +61,9 @@ GOOD: dict[Verb, tuple[list[str], int]] = {
     ("policy", "rollback"): (["r1"], 0),
     ("policy", "accept"): (["--reason", "x"], 0),
     ("resume",): ([], 0),
+    ("sandbox", "doctor"): ([], 0),
+    ("sandbox", "escape"): (["--case", "terminal"], 0),
+    ("sandbox", "run"): (["--", "true"], 0),
     ("sidecar", "start"): ([], 0),
     ("sidecar", "status"): ([], 0),
     ("sidecar", "stop"): ([], 0),
@@ -105,6 +108,11 @@ BAD: list[tuple[Verb, list[str], int]] = [
     (("policy", "test"), ["golden"], 2),
     (("policy", "test"), ["--coverage", "101"], 2),
     (("policy", "test"), ["--junit", "README.md/x"], 2),
+    (("sandbox", "doctor"), ["extra"], 2),
+    (("sandbox", "escape"), ["--case", "nonsense"], 2),
+    (("sandbox", "escape"), ["--backend", "docker"], 2),
+    (("sandbox", "run"), [], 2),
+    (("sandbox", "run"), ["no-such-command"], 2),
     (("tiers",), ["extra"], 2),
     (("tires",), [], 2),
 ]
@@ -151,7 +159,7 @@ def test_each_verb_that_works_prints_one_document(alone: Workshop, words: dict[s
     alone.run("sidecar", "start")
     for verb, (arguments, code) in GOOD.items():
         Path(words["new"]).unlink(missing_ok=True)
-        answer = alone.run(*verb, *(text.format_map(words) for text in arguments), "--json")
+        answer = alone.run(*verb, "--json", *(text.format_map(words) for text in arguments))
         assert answer.code == code, (verb, answer.stdout, answer.stderr)
         assert "error" not in the_document(answer.stdout), verb
 
@@ -160,7 +168,7 @@ def test_each_verb_that_works_prints_one_document(alone: Workshop, words: dict[s
 def test_verb_that_is_used_wrongly_prints_one_document(
     workshop: Workshop, verb: Verb, arguments: list[str], code: int
 ) -> None:
-    answer = workshop.run(*verb, *arguments, "--json")
+    answer = workshop.run(*verb, "--json", *arguments)
     assert answer.code == code
     told = the_document(answer.stdout)["error"]
     assert set(told) == {"code", "message", "file", "field", "fix"}
@@ -175,6 +183,8 @@ NEEDS_NO_CONFIG = {
     ("doctor",),
     ("init",),
     ("policy", "build"),
+    ("sandbox", "doctor"),
+    ("sandbox", "escape"),
     ("change", "list"),
     ("change", "show"),
 }
@@ -186,7 +196,7 @@ def test_each_verb_in_a_project_with_a_broken_configuration_says_so_in_one_docum
     (alone.root / "tipstaff.yaml").write_text("schema_version: one\n")
     for verb in set(GOOD) - NEEDS_NO_CONFIG:
         arguments = [text.format_map(words) for text in GOOD[verb][0]]
-        answer = alone.run(*verb, *arguments, "--json")
+        answer = alone.run(*verb, "--json", *arguments)
         assert answer.code == 2, (verb, answer.stdout)
         assert the_document(answer.stdout)["error"]["field"] == "schema_version", verb
 

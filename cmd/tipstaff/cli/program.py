@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "pause": ("pause", "Make automatic work wait for a person."),
     "policy": ("policy", "Test, build and sign policy."),
     "resume": ("pause", "End a pause."),
+    "sandbox": ("sandbox", "Run code that nobody vouches for, and see what holds it."),
     "sidecar": ("sidecar", "Start, inspect and stop OPA."),
     "tiers": ("tiers", "Show the effective tier of every action class."),
 }
@@ -156,7 +157,8 @@ def _usage(error: click.ClickException) -> dict[str, str | None]:
 
 
 def _tell(diagnostics: dict[str, str | None], code: int, argv: list[str]) -> int:
-    if "--json" in argv:
+    ours = argv[: argv.index("--")] if "--" in argv else argv
+    if "--json" in ours:
         from tipstaff.cli.output import print_json
         from tipstaff.documents.redaction import redact
 

@@ -101,9 +101,8 @@ def _tools(program: str, tree: Path, root: Path) -> Toolchain:
 def _spec(parsed: commands.Command, tools: Toolchain, tree: Path, setting: _Setting) -> RunSpec:
     work = workplace(tools.readonly)
     inside = PurePosixPath(work)
-    own = setting.profile.environment.get("PATH", "")
     variables = {
-        "PATH": os.pathsep.join(dict.fromkeys((*tools.path, *own.split(os.pathsep)))),
+        "PATH": tools.search_path(setting.profile.environment.get("PATH", "")),
         "PYTHONDONTWRITEBYTECODE": "1",
         "TIPSTAFF_JUNIT": commands.JUNIT_FILE,
     }

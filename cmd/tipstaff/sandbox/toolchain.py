@@ -37,6 +37,10 @@ class Toolchain:
     sources: tuple[Path, ...] = ()
     user_base: Path | None = None
 
+    def search_path(self, own: str) -> str:
+        """The value for PATH inside: the program's own folders before those of the profile."""
+        return os.pathsep.join(dict.fromkeys((*self.path, *own.split(os.pathsep))))
+
 
 @dataclass(frozen=True)
 class Host:

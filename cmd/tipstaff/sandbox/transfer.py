@@ -63,14 +63,25 @@ def copy_in(source: Path, target: Path) -> None:
 
 
 def _copy_all(folder: int, source: Path, target: Path, counted: _Counted) -> None:
-    for name in sorted(os.listdir(folder)):
+    for name in _listed(folder, source):
         place = source / name
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             counted.add(place, status)
             _copy(folder, name, stat.S_IFMT(status.st_mode), target / name, (place, counted))
         except OSError as error:
-            raise _refusal(place, error.strerror or str(error), "make it readable") from error
+            raise _unreadable(place, error) from error
+
+
+def _listed(folder: int, place: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError as error:
+        raise _unreadable(place, error) from error
+
+
+def _unreadable(place: Path, error: OSError) -> ContractError:
+    return _refusal(place, error.strerror or str(error), "make it readable")
 
 
 def _copy(folder: int, name: str, kind: int, target: Path, note: tuple[Path, _Counted]) -> None:
