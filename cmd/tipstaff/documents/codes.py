@@ -198,6 +198,7 @@ ERRORS: Mapping[str, str] = MappingProxyType(
         "sandbox.collect": "an output that lies outside of the sandbox's own folder",
         "sandbox.command": "the command of a run is not there",
         "sandbox.input": "a folder that cannot be given to a sandbox",
+        "sandbox.guest": "the guest of a microVM did not keep to its protocol",
         "sandbox.not_installed": "a program that isolates cannot be installed",
         "sandbox.no_folder": "no temporary folder can be made for a run",
         "sandbox.out": "collected files cannot be written there",

@@ -20,7 +20,7 @@ from tipstaff.documents.text import visible
 MAX_FILE_BYTES = 8 << 20
 MAX_TOTAL_BYTES = 64 << 20
 MAX_FILES = 1000
-_MAX_REFUSED = 100
+MAX_REFUSED = 100
 _MAX_DEPTH = 32
 _OPENAT2 = 437  # on every architecture
 # Beneath the folder, through no link of any kind, on its own file system.
@@ -49,19 +49,22 @@ class Collected:
     refused: tuple[Refused, ...] = ()
 
 
-class _Refusal(Exception):
-    pass
+class Refusal(Exception):
+    """Why one path is not taken; the text continues its name."""
 
 
 @dataclass
-class _Basket:
+class Basket:
+    """What is taken so far, with the names that are spoken for."""
+
     files: dict[str, bytes] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
     spellings: dict[str, str] = field(default_factory=dict)
     total: int = 0
 
     def refuse(self, name: str, reason: str) -> None:
-        if len(self.refused) < _MAX_REFUSED:
+        """Note what is not taken, up to a number."""
+        if len(self.refused) < MAX_REFUSED:
             self.refused.append(Refused(path=visible(name), reason=reason))
 
     def add(self, name: str, data: bytes) -> None:
@@ -72,13 +75,13 @@ class _Basket:
     def claim(self, name: str) -> None:
         """Keep a name for a file, unless another means the same to some file system."""
         if visible(name) != name:
-            raise _Refusal("has a name that does not print")
+            raise Refusal("has a name that does not print")
         spelling = unicodedata.normalize("NFC", name).casefold()
         other = self.spellings.setdefault(spelling, name)
         if other != name:
-            raise _Refusal(f"is the same name as {other} where case does not count")
+            raise Refusal(f"is the same name as {other} where case does not count")
         if len(self.files) >= MAX_FILES:
-            raise _Refusal(f"is one more than {MAX_FILES} files")
+            raise Refusal(f"is one more than {MAX_FILES} files")
 
 
 def take(folder: int, names: Iterable[str], *, root: str) -> Collected:
@@ -86,12 +89,12 @@ def take(folder: int, names: Iterable[str], *, root: str) -> Collected:
 
     ``folder`` is an open descriptor of what the sandbox sees as ``root``.
     """
-    basket = _Basket()
+    basket = Basket()
     for name in dict.fromkeys(names):
         try:
-            parts = _below(name, root)
+            parts = below(name, root)
             _take(folder, parts, name, basket)
-        except _Refusal as refusal:
+        except Refusal as refusal:
             basket.refuse(name, str(refusal))
     return Collected(basket.files, tuple(basket.refused))
 
@@ -101,14 +104,15 @@ def collect(folder: int, names: Iterable[str], *, root: str) -> dict[str, bytes]
     return take(folder, names, root=root).files
 
 
-def _below(name: str, root: str) -> tuple[str, ...]:
+def below(name: str, root: str) -> tuple[str, ...]:
+    """The parts of a path beneath a folder; raises ``Refusal`` for any other path."""
     path = PurePosixPath(name)
     if "\0" in name or ".." in path.parts or not path.is_relative_to(root):
-        raise _Refusal(f"is no path below {root}")
+        raise Refusal(f"is no path below {root}")
     return path.relative_to(root).parts
 
 
-def _take(folder: int, parts: tuple[str, ...], name: str, basket: _Basket) -> None:
+def _take(folder: int, parts: tuple[str, ...], name: str, basket: Basket) -> None:
     """Take one entry below a folder, and all that it holds; what lies in it is refused by itself."""
     entry = _open(folder, parts)
     try:
@@ -121,21 +125,21 @@ def _take(folder: int, parts: tuple[str, ...], name: str, basket: _Basket) -> No
                 basket.claim(name)
                 basket.add(name, _read(entry, status, basket.total))
         else:
-            raise _Refusal(f"is {_KINDS.get(kind, 'no regular file')}")
+            raise Refusal(f"is {_KINDS.get(kind, 'no regular file')}")
     finally:
         os.close(entry)
 
 
-def _take_all(folder: int, name: str, basket: _Basket) -> None:
+def _take_all(folder: int, name: str, basket: Basket) -> None:
     if len(PurePosixPath(name).parts) > _MAX_DEPTH:
-        raise _Refusal(f"is deeper than {_MAX_DEPTH} folders")
+        raise Refusal(f"is deeper than {_MAX_DEPTH} folders")
     listed = _reopened(folder, os.O_DIRECTORY)
     try:
         for entry in sorted(os.listdir(listed)):
             inside = f"{name.rstrip('/')}/{entry}"
             try:
                 _take(listed, (entry,), inside, basket)
-            except _Refusal as refusal:
+            except Refusal as refusal:
                 basket.refuse(inside, str(refusal))
     finally:
         os.close(listed)
@@ -144,13 +148,13 @@ def _take_all(folder: int, name: str, basket: _Basket) -> None:
 def _read(entry: int, status: os.stat_result, total: int) -> bytes:
     room = min(MAX_FILE_BYTES, MAX_TOTAL_BYTES - total)
     if status.st_nlink > 1:
-        raise _Refusal("has a second name, a hard link")
+        raise Refusal("has a second name, a hard link")
     if status.st_size > room:
-        raise _Refusal(_too_large(room))
+        raise Refusal(_too_large(room))
     with open(_reopened(entry, os.O_NONBLOCK), "rb") as reader:
         data = reader.read(room + 1)
     if len(data) > room:
-        raise _Refusal(_too_large(room))
+        raise Refusal(_too_large(room))
     return data
 
 
@@ -165,7 +169,7 @@ def _reopened(entry: int, flags: int) -> int:
     try:
         return os.open(f"/proc/self/fd/{entry}", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC | flags)
     except OSError as error:
-        raise _Refusal(f"cannot be read: {error.strerror}") from error
+        raise Refusal(f"cannot be read: {error.strerror}") from error
 
 
 def _open(folder: int, parts: tuple[str, ...]) -> int:
@@ -180,7 +184,7 @@ def _open(folder: int, parts: tuple[str, ...]) -> int:
         return _walked(folder, parts)
     except OSError as error:
         said = _WORDS.get(error.errno or 0, f"cannot be opened: {error.strerror}")
-        raise _Refusal(said) from error
+        raise Refusal(said) from error
 
 
 class _How(ctypes.Structure):

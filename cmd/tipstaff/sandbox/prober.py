@@ -28,7 +28,7 @@ from tipstaff.sandbox.toolchain import own_python
 
 # Names that a mount point made inside the input would have to pass through.
 _TRAPS = ("scratch", "tmp", "proc", "dev", "usr", "work")
-_FIRST_PROCESSES = 4
+_FIRST_PROCESSES = 16  # threads of the first one take numbers too
 _CALLS = (
     "bpf",
     "io_uring_setup",

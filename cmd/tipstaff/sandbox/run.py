@@ -151,7 +151,8 @@ class ProbedBackend(ABC):
             )
         except (OSError, subprocess.SubprocessError):
             return None
-        return visible(answer.stdout.decode("utf-8", "replace").strip(), limit=80) or None
+        lines = answer.stdout.decode("utf-8", "replace").strip().splitlines()
+        return visible(lines[0], limit=80) if lines else None
 
     def _as_somebody_quietly(self, spec: RunSpec) -> tuple[int, Ended]:
         finished = self._as_somebody(spec)

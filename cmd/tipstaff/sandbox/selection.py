@@ -16,6 +16,8 @@ from tipstaff.sandbox import bubblewrap, gvisor, nsjail
 from tipstaff.sandbox.backend import Probe, SandboxBackend
 from tipstaff.sandbox.bubblewrap import BubblewrapBackend
 from tipstaff.sandbox.gvisor import GvisorBackend
+from tipstaff.sandbox.microvm import firecracker
+from tipstaff.sandbox.microvm.firecracker import Firecracker
 from tipstaff.sandbox.nsjail import NsjailBackend
 from tipstaff.sandbox.profile import load
 from tipstaff.sandbox.unisolated import UnisolatedBackend
@@ -45,6 +47,7 @@ class Kind:
 
 # The strongest first, and never in another order.
 KINDS = (
+    Kind(firecracker, Firecracker),
     Kind(gvisor, GvisorBackend),
     Kind(bubblewrap, BubblewrapBackend),
     Kind(nsjail, NsjailBackend),

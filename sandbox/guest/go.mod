@@ -1,0 +1,3 @@
+module tipstaff/guest
+
+go 1.24
