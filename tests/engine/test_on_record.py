@@ -16,6 +16,8 @@ from support.documents import a_change, a_file, an_act, without
 from support.repositories import commit
 from support.schemas import accepts, demand
 from support.workshop import AUTOMATIC, Workshop
+from tipstaff.documents.base import parse
+from tipstaff.documents.input import ChangeEvidence
 from tipstaff.errors import EvidenceError
 from tipstaff.evidence.repository import Repository
 from tipstaff.ledger.trail import Trail
@@ -92,7 +94,8 @@ def test_decision_and_refusal_keep_event_evidence_preferences_outcome_and_correc
         detail = workshop.records()[-1]["detail"]
         demand("explanation", detail)
         assert detail["event"]["action"] == document["action"]
-        assert detail["evidence"] == document["evidence"]
+        written, given = (parse(ChangeEvidence, each["evidence"]) for each in (detail, document))
+        assert written == given
         assert detail["preferences"]["config"]["team"]["autonomy"]["heal_warning"] == "off"
         assert detail["outcome"]["effect"] == verdict.effect == effect
         assert detail["correction"][0] == verdict.reasons[0].solution

@@ -18,6 +18,7 @@ from support.refused_documents import CHANGE
 from support.rego import evaluate
 from support.workshop import AUTOMATIC, Workshop
 from tipstaff.documents import strict_yaml
+from tipstaff.documents.base import ActionClass
 from tipstaff.documents.config import LocalConfig, TeamConfig
 from tipstaff.documents.input import ChangeInput
 from tipstaff.errors import ContractError
@@ -33,6 +34,7 @@ NONE_PINNED = (BREAKING, "tier.auto_if_tests_pass")
 STILL_PINNED = (BREAKING, "gate.require_human")
 STILL_FORBIDDEN = (SHELL, "forbid:raw_shell_execution")
 NO_PATH = (a_change(), "path.not_allowed")
+NO_BACKEND = (a_change(), "sandbox.left_out")
 NOT_A_FILE = (a_change(), REFUSED)
 UNKNOWN = (a_change(), "config.invalid")
 BOTH: dict[str, tuple[dict[str, Any], str]] = {
@@ -41,6 +43,10 @@ BOTH: dict[str, tuple[dict[str, Any], str]] = {
     "paths": USUAL,
     "paths.allowed": NO_PATH,
     "sandbox": USUAL,
+    "sandbox.backends": NO_BACKEND,
+    "sandbox.require": USUAL,
+    "sandbox.require.heal_additive": USUAL,
+    "sandbox.require.heal_additive.held": USUAL,
     "sandbox.limits": USUAL,
     "sandbox.limits.cpu_s": NOT_A_FILE,
     "sandbox.limits.memory_mb": NOT_A_FILE,
@@ -107,10 +113,11 @@ def _emptied(kind: Any, place: str) -> Iterator[tuple[str, Any]]:
                 yield from emptied(inner, f"{place}.0.")
     elif origin is dict:
         yield place, {}
-        inner = typing.get_args(kind)[1]
+        key, inner = typing.get_args(kind)
+        name = "heal_additive" if key is ActionClass else "*"
         if isinstance(inner, type) and issubclass(inner, BaseModel):
-            yield f"{place}.*", {}
-            yield from emptied(inner, f"{place}.*.")
+            yield f"{place}.{name}", {}
+            yield from emptied(inner, f"{place}.{name}.")
     elif isinstance(origin, type) and issubclass(origin, BaseModel):
         yield place, {}
         yield from emptied(origin, f"{place}.")

@@ -64,15 +64,39 @@ hard_pause if input.context.pause.hard == true
 
 # METADATA
 # title: The weakest backend whose runs count as evidence
-# description: The strongest of what bundle, team and local file ask for, as a rank.
+# description: The strongest of what bundle, team and local file ask for, for all changes or for this class, as a rank.
 minimum_backend_rank := max({rank |
-	some name in {
-		data.tipstaff.evidence.minimum_backend,
-		object.get(team, ["sandbox", "minimum_backend"], null),
-		object.get(local, ["sandbox", "minimum_backend"], null),
-	}
+	some name in ({data.tipstaff.evidence.minimum_backend} | _asked("minimum_backend"))
 	rank := data.tipstaff.evidence.backends[name]
 })
+
+# METADATA
+# title: The lists of backends that may run
+# description: One for each file that has one; a backend must be in all of them.
+backend_lists contains names if {
+	some file in [team, local]
+	names := object.get(file, ["sandbox", "backends"], null)
+	is_array(names)
+}
+
+# METADATA
+# title: What a sandbox must have held for its runs to count as evidence
+# description: What the bundle asks for, and what team and local file ask for of this class on top.
+required_protections contains name if some name in data.tipstaff.evidence.protections
+
+required_protections contains name if {
+	some names in _asked("held")
+	some name in names
+}
+
+# What either file says of a requirement, for this class of change or, of a backend, for all.
+_asked(key) := {value |
+	some file in [team, local]
+	some path in [["sandbox", "require", _class, key], ["sandbox", key]]
+	value := object.get(file, path, null)
+}
+
+_class := object.get(input, ["action", "class"], null)
 
 # METADATA
 # title: The sandbox profile

@@ -9,7 +9,13 @@ _everything := {
 	"remembered_choices": {"heal_breaking": "propose"},
 	"approval_gates": {"require_human": ["augment"], "forbid": ["db_write"]},
 	"paths": {"allowed": ["skills/**"], "read_only": ["**/vendor/**", "a[0-9]?{b,c}"]},
-	"sandbox": {"profile": "dev", "minimum_backend": "gvisor", "limits": {"cpu_s": 1}},
+	"sandbox": {
+		"profile": "dev",
+		"backends": ["firecracker", "gvisor", "bubblewrap", "nsjail"],
+		"minimum_backend": "gvisor",
+		"require": {"augment": {"minimum_backend": "nsjail", "held": ["network", "system_calls"]}, "heal_additive": {"minimum_backend": null, "held": null}, "audit": null},
+		"limits": {"cpu_s": 1, "memory_mb": 512, "wall_s": 60, "processes": null},
+	},
 	"approvals": {"four_eyes": true},
 	"pause": {"hard": false},
 	"tests": {"command": "make golden", "paths": ["tests"]},
@@ -39,7 +45,7 @@ test_groups_and_settings_left_empty_are_valid if {
 		"remembered_choices": [],
 		"approval_gates": ["require_human", "forbid"],
 		"paths": ["allowed", "read_only"],
-		"sandbox": ["profile", "minimum_backend", "limits"],
+		"sandbox": ["profile", "backends", "minimum_backend", "require", "limits"],
 		"approvals": ["four_eyes"],
 		"pause": ["hard"],
 		"tests": ["command", "paths"],
@@ -89,7 +95,15 @@ test_setting_of_another_shape_is_invalid if {
 		["paths", "read_only", ["**", [5], ["["], {"a": "**"}, false]],
 		["sandbox", "profile", ["Strict", "", 1, ["strict"], {}]],
 		["sandbox", "minimum_backend", ["gvisr", "none", "docker", "", 1, ["gvisor"]]],
-		["sandbox", "limits", ["", [], 5]],
+		["sandbox", "backends", ["gvisor", [5], ["none"], {"a": "gvisor"}, ["gvisor", "docker"], true]],
+		["sandbox", "require", ["", [], 5, {"heal": {}}, {"augment": []}, {"augment": {"held": "network"}}]],
+		["sandbox", "require", [{"augment": {"held": ["netwrok"]}}, {"augment": {"held": {"a": "network"}}}]],
+		["sandbox", "require", [{"augment": {"minimum_backend": "none"}}, {"augment": {"minimum": "gvisor"}}]],
+		["sandbox", "require", [{"augment": {"minimum": null}}, {"augment": {"held": ["network", 5]}}]],
+		["sandbox", "require", [{"augment": {}, "heal": {}}, {"augment": {"held": [], "minimum": "gvisor"}}]],
+		["sandbox", "limits", ["", [], 5, {"cpu": 1}, {"cpu": null}, {"cpu_s": 0}, {"wall_s": -1}, {"wall_s": 1.5}]],
+		["sandbox", "limits", [{"cpu_s": 1, "wall_s": 0}, {"cpu_s": 1, "scratch_mb": 1}]],
+		["sandbox", "limits", [{"memory_mb": "512"}, {"processes": true}, {"processes": 1e99}]],
 		["approvals", "four_eyes", ["true", "yes", 1, [], {}]],
 		["pause", "hard", ["true", "yes", 1, [], {}]],
 		["tests", "command", [5, "", false, ["make"], {"a": "make"}, "a\nb"]],
@@ -207,4 +221,49 @@ test_strongest_minimum_backend_is_asked_for if {
 test_weak_minimum_of_the_files_is_the_bundles if {
 	config.minimum_backend_rank == 3 with input as testing.change_under({"sandbox": {"minimum_backend": "nsjail"}}, null)
 		with data.tipstaff.evidence.minimum_backend as "gvisor"
+}
+
+# METADATA
+# custom:
+#   req: [S-02]
+test_backends_are_left_out_and_never_reordered if {
+	every names in [[], ["nsjail"], ["gvisor", "nsjail"], ["firecracker", "gvisor", "bubblewrap", "nsjail"]] {
+		_valid({"sandbox": {"backends": names}}, {"sandbox": {"backends": names}})
+	}
+	every names in [["nsjail", "bubblewrap"], ["gvisor", "gvisor"], ["gvisor", "nsjail", "bubblewrap"], ["gvisor", "nsjail", "firecracker"]] {
+		not _valid({"sandbox": {"backends": names}}, null)
+		not _valid(null, {"sandbox": {"backends": names}})
+	}
+}
+
+test_every_protection_that_a_probe_knows_can_be_asked_for if {
+	every name in [
+		"network", "write", "home", "environment", "processes", "descriptors", "privileges", "terminal", "system_calls",
+	] {
+		_valid({"sandbox": {"require": {"augment": {"held": [name]}}}}, null)
+	}
+}
+
+# METADATA
+# custom:
+#   req: [S-10, T-11]
+test_class_asks_for_more_than_all_changes_do if {
+	every case in [
+		[{}, {}, 1, set()],
+		[{"minimum_backend": "gvisor"}, {}, 3, set()],
+		[{}, {"minimum_backend": "bubblewrap"}, 2, set()],
+		[{"minimum_backend": "gvisor"}, {"minimum_backend": "bubblewrap"}, 3, set()],
+		[{"held": ["home"]}, {"held": ["terminal", "home"]}, 1, {"home", "terminal"}],
+		[{"held": null}, {"held": ["terminal"]}, 1, {"terminal"}],
+	] {
+		[team, local, rank, held] := case
+		document := testing.change_under({"sandbox": {"require": {"heal_additive": team}}}, {"sandbox": {"require": {"heal_additive": local}}})
+		config.minimum_backend_rank == rank with input as document
+		config.required_protections == {"network", "write"} | held with input as document
+		other := testing.with_facts(document, {"/action/class": "augment"})
+		config.minimum_backend_rank == 1 with input as other
+		config.required_protections == {"network", "write"} with input as other
+	}
+	nobody := testing.without(testing.change, ["/action/class"])
+	config.required_protections == {"network", "write"} with input as nobody
 }

@@ -44,7 +44,29 @@ _sound("sandbox", "profile", name) if name in data.tipstaff.evidence.profiles
 
 _sound("sandbox", "minimum_backend", name) if is_number(data.tipstaff.evidence.backends[name])
 
-_sound("sandbox", "limits", limits) if is_object(limits)
+_sound("sandbox", "backends", names) if {
+	is_array(names)
+	every place, name in names {
+		rank := data.tipstaff.evidence.backends[name]
+		not _follows_a_weaker(names, place, rank)
+	}
+}
+
+_sound("sandbox", "require", classes) if {
+	is_object(classes)
+	every class, wanted in classes {
+		data.tipstaff.autonomy.classes[class]
+		_is_requirement(wanted)
+	}
+}
+
+_sound("sandbox", "limits", limits) if {
+	is_object(limits)
+	every name, value in limits {
+		name in data.tipstaff.config.limits
+		_is_null_or_positive(value)
+	}
+}
 
 _sound("approvals", "four_eyes", switch) if is_boolean(switch)
 
@@ -66,3 +88,37 @@ _sound("policy", "overlay", folder) if {
 _sound("policy", "public_key", key) if is_string(key)
 
 _sound("contracts", "servers", servers) if is_object(servers)
+
+# A list leaves backends out; their order, the strongest first, is not for a file to change.
+_follows_a_weaker(names, place, rank) if {
+	some before, other in names
+	before < place
+	data.tipstaff.evidence.backends[other] <= rank
+}
+
+_is_requirement(null)
+
+_is_requirement(wanted) if {
+	is_object(wanted)
+	every name, value in wanted {
+		_is_required(name, value)
+	}
+}
+
+_is_required(name, null) if name in {"minimum_backend", "held"}
+
+_is_required("minimum_backend", name) if is_number(data.tipstaff.evidence.backends[name])
+
+_is_required("held", names) if {
+	is_array(names)
+	every name in names {
+		name in data.tipstaff.evidence.protections_known
+	}
+}
+
+_is_null_or_positive(null)
+
+_is_null_or_positive(value) if {
+	shapes.are_counts([value])
+	value > 0
+}

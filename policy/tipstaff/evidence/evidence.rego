@@ -12,10 +12,6 @@ import data.tipstaff.reasons
 
 _tests := input.evidence.tests
 
-_sandbox := input.evidence.sandbox
-
-_backends := data.tipstaff.evidence.backends
-
 # METADATA
 # title: Whether nothing stands in the way of applying it unattended
 default low_risk := false
@@ -85,55 +81,6 @@ _command_is_trusted if {
 	is_null(config.of_team(["tests", "command"], null))
 	input.context.actor.type in data.tipstaff.evidence.may_choose_tests
 }
-
-# METADATA
-# title: Not isolated
-# description: The tests did not run in an isolating backend.
-# custom:
-#   code: sandbox.unisolated
-#   message: the tests did not run isolated, so their result is no evidence
-#   solution: run `tipstaff doctor` to see which isolation is missing
-shortfalls contains reasons.of(rego.metadata.chain()) if {
-	_some_test_counts
-	not _isolated
-}
-
-_isolated if {
-	_sandbox.isolated == true
-	_sandbox.profile == "strict"
-	config.profile == "strict"
-}
-
-# METADATA
-# title: Backend too weak
-# description: The tests ran in a weaker backend than the configuration asks for.
-# custom:
-#   code: sandbox.minimum
-#   message: "the tests ran on {it}, which is weaker than the configured minimum"
-#   solution: install a stronger backend, or lower sandbox.minimum_backend in tipstaff.yaml
-shortfalls contains reasons.on(rego.metadata.chain(), object.get(input, _backend_path, "no backend")) if {
-	_some_test_counts
-	not _strong_enough
-}
-
-_backend_path := ["evidence", "sandbox", "backend"]
-
-_strong_enough if _backends[_sandbox.backend] >= config.minimum_backend_rank
-
-# METADATA
-# title: Protection not held
-# description: The probe inside the sandbox saw a protection fail.
-# custom:
-#   code: sandbox.not_held
-#   message: "the sandbox did not hold: {it}"
-#   solution: run `tipstaff doctor` to see which primitive is missing
-shortfalls contains reasons.about(rego.metadata.chain(), protection) if {
-	_some_test_counts
-	some protection in data.tipstaff.evidence.protections
-	not _holds(protection)
-}
-
-_holds(protection) if protection in _sandbox.held
 
 # METADATA
 # title: Code that wants a look

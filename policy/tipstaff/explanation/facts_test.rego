@@ -38,6 +38,13 @@ _expected := {
 	"tests.command": [["evidence.tests.command", "make"]],
 	"sandbox.unisolated": [["evidence.sandbox.isolated", true], ["evidence.sandbox.profile", "strict"]],
 	"sandbox.minimum": [["evidence.sandbox.backend", "nsjail"]],
+	"sandbox.left_out": [
+		["evidence.sandbox.backend", "nsjail"],
+		["evidence.sandbox.backend", "bubblewrap"],
+		["evidence.sandbox.backend", "gvisor"],
+		["evidence.sandbox.backend", "firecracker"],
+	],
+	"sandbox.kernel": [["evidence.sandbox.kernel", "host"], ["evidence.sandbox.kernel", "gvisor"], ["evidence.sandbox.kernel", "guest"]],
 	"sandbox.not_held": [["evidence.sandbox.held", ["network", "write"]]],
 	"approval.confirmations": [["context.approval.confirmations", 2]],
 	"approval.consumed": [["context.approval.status", "approved"]],

@@ -86,6 +86,11 @@ _sound("sandbox", sandbox) if {
 	shapes.is_text(sandbox.profile)
 	is_boolean(sandbox.isolated)
 	shapes.are_texts(sandbox.held)
+	_is_null_or_text(object.get(sandbox, "backend_version", null))
+	_is_null_or_text(object.get(sandbox, "kernel", null))
+	every digest in [digest | some name in {"spec_sha256", "input_sha256"}; digest := sandbox[name]; digest != null] {
+		shapes.is_sha256(digest)
+	}
 }
 
 _sound("files", files) if {

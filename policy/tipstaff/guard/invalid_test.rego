@@ -67,6 +67,10 @@ test_part_of_another_shape_is_invalid if {
 		["sandbox", "/evidence/sandbox/profile", ["", null, 5, ["strict"]]],
 		["sandbox", "/evidence/sandbox/isolated", ["true", 1, null, []]],
 		["sandbox", "/evidence/sandbox/held", ["network", null, {"a": "network"}, [5], [""]]],
+		["sandbox", "/evidence/sandbox/backend_version", ["", 5, [], true]],
+		["sandbox", "/evidence/sandbox/kernel", ["", 5, ["host"], false]],
+		["sandbox", "/evidence/sandbox/spec_sha256", ["", 5, "d", []]],
+		["sandbox", "/evidence/sandbox/input_sha256", ["", 5, "d", {}]],
 		["approval", "/context/approval/digest", ["", null, 5, "b"]],
 		["approval", "/context/approval/status", ["", null, 5, true]],
 		["approval", "/context/approval/requested_by", [null, "alice", {}, {"id": ""}, {"id": null}]],
@@ -211,4 +215,10 @@ test_test_command_of_another_shape_is_invalid if {
 		_invalid(testing.change, "/evidence/tests/command", value) == {"tests"}
 	}
 	_invalid(testing.change, "/evidence/tests/command", "make") == set()
+}
+
+test_sandbox_that_does_not_say_more_is_sound if {
+	every pointer in ["backend_version", "kernel", "spec_sha256", "input_sha256"] {
+		_invalid(_whole, concat("/", ["/evidence/sandbox", pointer]), null) == set()
+	}
 }
