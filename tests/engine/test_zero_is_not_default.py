@@ -63,7 +63,7 @@ MEANT: dict[str, dict[str, tuple[dict[str, Any], str]]] = {
         "paths.read_only": (VENDORED, "tier.auto_if_tests_pass"),
         "tests": USUAL,
         "tests.paths": USUAL,
-        "policy": USUAL,
+        "policy": (a_change(), "bundle.no_key"),
         "policy.public_keys": UNKNOWN,
         "policy.threshold": NOT_A_FILE,
         "contracts": USUAL,
