@@ -26,7 +26,11 @@ SCRIPT += (
 @pytest.fixture
 def given(tmp_path: Path) -> Path:
     """A folder with a script, run where nothing else is."""
-    folder = tmp_path / "in"
+    return with_script(tmp_path / "in")
+
+
+def with_script(folder: Path) -> Path:
+    """Make the folder, with a script and what it reads."""
     folder.mkdir()
     (folder / "a.txt").write_text("seen\n")
     (folder / "go.sh").write_text(SCRIPT)

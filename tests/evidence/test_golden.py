@@ -101,6 +101,7 @@ def test_skips_and_errors_are_counted_as_what_they_are(repository: Path) -> None
     assert counts(judged(repository, {COUNT: BETTER})) == (2, 1, 1)
 
 
+@pytest.mark.promise("BR-29")
 @pytest.mark.parametrize(
     "attack",
     [
@@ -126,6 +127,7 @@ def test_a_candidate_cannot_change_its_judge(
     assert counts(judged(repository, {COUNT: BROKEN, **attack})) == (1, 1, 0)
 
 
+@pytest.mark.promise("BR-29")
 @pytest.mark.parametrize(
     "name", ["pytest.py", "_pytest/__init__.py", "json.py", "xml/__init__.py", "src/random.py"]
 )
@@ -142,6 +144,7 @@ def test_a_module_of_a_common_name_inside_a_package_is_fine(repository: Path) ->
     assert counts(judged(repository, {COUNT: BETTER, "app/types.py": "A = 1\n"})) == (2, 0, 0)
 
 
+@pytest.mark.promise("BR-29")
 def test_a_report_printed_by_the_candidate_is_not_read(repository: Path) -> None:
     printing = BROKEN.replace("import sys\n", f"import sys\nprint({REPORT!r})\n")
     assert counts(judged(repository, {COUNT: printing})) == (1, 1, 0)
@@ -190,6 +193,7 @@ def test_a_run_without_any_test_is_no_evidence(repository: Path) -> None:
     assert run.tests is None
 
 
+@pytest.mark.promise("BR-29")
 def test_a_crash_after_a_clean_report_is_not_a_pass(repository: Path) -> None:
     extended(
         repository,
@@ -200,6 +204,7 @@ def test_a_crash_after_a_clean_report_is_not_a_pass(repository: Path) -> None:
     assert counts(judged(repository, {COUNT: BETTER}, command="python golden/run.py")) == (9, 1, 0)
 
 
+@pytest.mark.promise("BR-29")
 def test_tests_that_never_end_are_no_evidence(repository: Path) -> None:
     looping = SCRIPT.replace(
         "    return len", "    import time\n    time.sleep(60)\n    return len"
@@ -210,6 +215,18 @@ def test_tests_that_never_end_are_no_evidence(repository: Path) -> None:
     assert "2 s" in (run.reason or "")
 
 
+@pytest.mark.promise("BR-29")
+def test_a_candidate_that_floods_its_output_is_judged_by_the_same_report(repository: Path) -> None:
+    flooding = BETTER.replace(
+        "import sys\n", "import os, sys\nfor _ in range(64):\n    os.write(2, b'x' * 65536)\n"
+    )
+    run = judged(repository, {COUNT: flooding}, command=f"{COMMAND} -s", output_bytes=65536)
+    assert run.result is not None
+    assert run.result.truncated
+    assert counts(run)[:2] == (2, 0)
+
+
+@pytest.mark.promise("BR-29")
 def test_a_listed_path_is_taken_from_the_base(repository: Path) -> None:
     extended(
         repository,

@@ -143,11 +143,12 @@ def test_counts_and_sizes_are_capped_while_reading(
     monkeypatch.setattr(collection, "MAX_FILE_BYTES", 100)
     monkeypatch.setattr(collection, "MAX_TOTAL_BYTES", 250)
     for number in range(9):
-        (scratch / f"{number}").write_bytes(b"x" * (10 if number < 3 else 90))
-    found = taken(scratch, *map(str, range(9)))
-    assert sum(map(len, found.files.values())) <= 250
-    assert len(found.files) == 5
-    assert len(found.refused) == 4
+        (scratch / f"small{number}").write_bytes(b"x" * 10)
+        (scratch / f"large{number}").write_bytes(b"x" * 90)
+    many = taken(scratch, *(f"small{number}" for number in range(9)))
+    assert (len(many.files), len(many.refused)) == (5, 4)
+    much = taken(scratch, *(f"large{number}" for number in range(9)))
+    assert (len(much.files), len(much.refused)) == (2, 7)
 
 
 def test_a_file_that_grows_after_the_look_is_not_read_beyond_the_cap(
@@ -231,6 +232,7 @@ def swap_races(scratch: Path, rounds: int) -> int:
                 spare.symlink_to(target)
                 os.rename(scratch / name, scratch / f"{name}.away")
                 os.rename(spare, scratch / name)
+                over.wait(0.0005)  # long enough for the other thread to come by
                 os.unlink(scratch / name)
                 os.rename(scratch / f"{name}.away", scratch / name)
 

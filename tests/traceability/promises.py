@@ -129,6 +129,8 @@ PROMISES = {
     "BR-16": "an early return hides the deny",
     "BR-17": "vacuous truth",
     "BR-28": "links and special files stay inside",
+    "BR-26": "what cannot start says what is missing, and nothing runs without it",
+    "BR-29": "the candidate attacks its judge",
     "BR-31": "the log lies after a crash",
     "BR-32": "signatures that depend on the serialiser, and silent settings",
     "ahead 4": "policy that JSON types cannot fool",

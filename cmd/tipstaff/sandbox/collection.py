@@ -99,11 +99,6 @@ def take(folder: int, names: Iterable[str], *, root: str) -> Collected:
     return Collected(basket.files, tuple(basket.refused))
 
 
-def collect(folder: int, names: Iterable[str], *, root: str) -> dict[str, bytes]:
-    """The files of ``take`` alone."""
-    return take(folder, names, root=root).files
-
-
 def below(name: str, root: str) -> tuple[str, ...]:
     """The parts of a path beneath a folder; raises ``Refusal`` for any other path."""
     path = PurePosixPath(name)

@@ -20,13 +20,13 @@ BACKENDS = list(get_args(Backend))
 PROFILES = list(get_args(Profile))
 
 
-def backend_option(function: F) -> F:
-    """The ``--backend`` option; a word that is no backend is refused by click."""
+def backend_option(otherwise: str) -> Callable[[F], F]:
+    """The ``--backend`` option, and what happens without it; a word that is no backend is refused by click."""
     return click.option(
         "--backend",
         type=click.Choice(BACKENDS),
-        help="Only this backend; the strongest, if not given.",
-    )(function)
+        help=f"Only this backend; {otherwise}, if not given.",
+    )
 
 
 def strict_backends(name: str | None) -> list[SandboxBackend]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@backend_option
+@backend_option("every one that works")
 @click.option(
     "--case", "words", multiple=True, help="Only this case, or this part such as network."
 )

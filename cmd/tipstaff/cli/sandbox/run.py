@@ -29,7 +29,7 @@ _OUT = "sandbox-output"
 @click.option(
     "--profile", type=click.Choice(PROFILES), help="Profile; the project's, if not given."
 )
-@backend_option
+@backend_option("the strongest that works")
 @click.option(
     "--input",
     "folder",
