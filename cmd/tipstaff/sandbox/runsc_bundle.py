@@ -6,7 +6,7 @@ folders that it may write to. Nothing else of the host is visible even to gVisor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -20,6 +20,7 @@ CONTROL = f"/state/runsc-{NAME}.sock"
 CGROUP = f"/{NAME}"
 _MIB = 1 << 20
 _ROOT = "/root"
+_COVERED = "/covered"
 _INNER_ID = 65534
 # Where each folder that the guest may write to lies outside of it.
 WRITABLE = {SCRATCH: SCRATCH, "/tmp": "/space/tmp", "/dev/shm": "/space/shm"}  # noqa: S108
@@ -65,7 +66,7 @@ def arguments(spec: RunSpec, runsc: Path, sources: Mapping[Path, Path] | None = 
     for place in sorted({PurePosixPath(place).parts[1] for place in spec.profile.system_paths}):
         line += ("--symlink", f"{_ROOT}/{place}", f"/{place}")
     for path in layout.visible(spec):
-        line += ("--ro-bind", str(moved.get(path, path)), f"{_ROOT}{path}")
+        line += ("--ro-bind", str(moved.get(path, path)), _outside(path))
     line += ("--ro-bind", str(moved.get(spec.workdir, spec.workdir)), _ROOT + spec.work)
     line += ("--ro-bind", str(runsc), "/runsc", "--chdir", "/")
     return [*line, "--", "/runsc", *_FLAGS, "run", "--bundle=/bundle", NAME]
@@ -88,7 +89,7 @@ def config(spec: RunSpec) -> dict[str, Any]:
             "terminal": False,
             "rlimits": _rlimits(spec.profile.limits),
         },
-        "mounts": _mounts(),
+        "mounts": _mounts(layout.visible(spec)),
         "linux": {
             "seccomp": seccomp.oci(),
             # With a cgroup namespace, the call that sets the limit of processes crashes this version's kernel.
@@ -97,7 +98,7 @@ def config(spec: RunSpec) -> dict[str, Any]:
     }
 
 
-def _mounts() -> list[dict[str, Any]]:
+def _mounts(shown: Iterable[Path]) -> list[dict[str, Any]]:
     own: tuple[tuple[str, str, list[str]], ...] = (
         ("/proc", "proc", []),
         ("/sys/fs/cgroup", "cgroup", ["ro"]),
@@ -115,7 +116,21 @@ def _mounts() -> list[dict[str, Any]]:
                 "options": ["rw", "nosuid", "nodev"],
             }
         )
+    for path in shown:
+        if _is_covered(path):
+            place = {"destination": str(path), "source": _outside(path), "type": "bind"}
+            mounts.append({**place, "options": ["ro", "nosuid", "nodev"]})
     return mounts
+
+
+def _outside(path: Path) -> str:
+    """Where a visible path lies outside of the guest."""
+    return f"{_COVERED if _is_covered(path) else _ROOT}{path}"
+
+
+def _is_covered(path: Path) -> bool:
+    """Whether a writable folder would hide the path, so that it takes a mount of its own."""
+    return any(path.is_relative_to(folder) for folder in WRITABLE)
 
 
 def _rlimits(limits: RunLimits) -> list[dict[str, Any]]:
