@@ -18,6 +18,7 @@ import click
 sys.path.insert(0, str(Path(__file__).parent))
 
 import acts
+import augmented
 import scene
 from stage import Stage
 
@@ -43,7 +44,7 @@ def main() -> int:
         click.echo(
             "The demo plays a person: no variable of an agent or of CI is set for its commands."
         )
-        repository = scene.create(stage.root)
+        repository = scene.create(stage.root, augmented.FILES)
         try:
             acts.set_up(stage, repository)
             before = acts.leave_work_lying_about(repository)

@@ -10,6 +10,7 @@ import socket
 import time
 from pathlib import Path
 
+import augmented
 import scene
 from scene import Repository
 from stage import Stage
@@ -51,6 +52,7 @@ def perform(stage: Stage, repository: Repository) -> None:
     _shell(stage, repository)
     _protected(stage, repository)
     _failing(stage, repository)
+    augmented.perform(stage, repository)
     _paused(stage, repository)
     _engine_gone(stage, repository)
     _tampered(stage, repository)

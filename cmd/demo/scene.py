@@ -151,14 +151,14 @@ class Repository:
         }
 
 
-def create(root: Path) -> Repository:
-    """A new repository with one commit."""
+def create(root: Path, more: Mapping[str, str]) -> Repository:
+    """A new repository with one commit of the usual files and some more."""
     root.mkdir(parents=True)
     repository = Repository(root)
     repository.git("init", "-q", "-b", "main")
     repository.git("config", "user.name", "Demo Person")
     repository.git("config", "user.email", "demo@example.com")
-    repository.write(FILES)
+    repository.write({**FILES, **more})
     repository.commit("Collect our skills")
     return repository
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from tipstaff.documents.acknowledgement import Acknowledgements
 from tipstaff.documents.approval import ApprovalRequest, ChangeRecord
 from tipstaff.documents.audit import AuditRecord, Checkpoint, Explanation
+from tipstaff.documents.augment import ProseRuns
 from tipstaff.documents.config import LocalConfig, TeamConfig
 from tipstaff.documents.finding import Finding, Waivers
 from tipstaff.documents.input import ChangeInput, ControlInput
@@ -32,6 +33,7 @@ DOCUMENTS: dict[str, type[BaseModel]] = {
     "explanation": Explanation,
     "finding": Finding,
     "local_config": LocalConfig,
+    "prose_runs": ProseRuns,
     "sandbox_profile": SandboxProfile,
     "sandbox_result": SandboxResult,
     "team_config": TeamConfig,

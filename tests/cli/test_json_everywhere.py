@@ -11,6 +11,7 @@ from typing import Any
 import click
 import pytest
 
+from support.augment_scene import GOLDEN_FOLDER, SKILL_FILE, AugmentScene
 from support.documents import a_change
 from support.workshop import Workshop
 from tipstaff.cli.program import program
@@ -39,6 +40,11 @@ GOOD: dict[Verb, tuple[list[str], int]] = {
     ("audit", "export"): (["{new}"], 0),
     ("audit", "list"): ([], 0),
     ("audit", "verify"): ([], 0),
+    ("augment", "propose"): (
+        ["{skill}", "--block", "add-up", "--script", "{script}", "--golden", "{golden}"],
+        1,
+    ),
+    ("augment", "scan"): (["{skill}"], 0),
     ("change", "list"): ([], 0),
     ("change", "propose"): (["--class", "heal_additive", "--diff", "{diff}"], 1),
     ("change", "show"): (["{change}"], 0),
@@ -80,6 +86,14 @@ BAD: list[tuple[Verb, list[str], int]] = [
     (("approvals", "show"), ["x"], 2),
     (("audit", "export"), ["README.md"], 2),
     (("audit", "list"), ["--last", "0"], 2),
+    (("augment", "propose"), ["absent.md", "--block", "a"], 2),
+    (
+        ("augment", "propose"),
+        ["README.md", "--block", "a", "--script", "x", "--golden", "golden"],
+        2,
+    ),
+    (("augment", "scan"), ["absent.md"], 2),
+    (("augment", "scna"), ["README.md"], 2),
     (("change", "propose"), ["--diff", "absent", "--class", "augment"], 2),
     (("change", "propose"), ["--class", "augment"], 2),
     (("change", "show"), ["abcdef"], 2),
@@ -127,6 +141,7 @@ def alone(project: Path) -> Workshop:
 @pytest.fixture
 def words(alone: Workshop, tmp_path: Path) -> dict[str, str]:
     """What the placeholders of the arguments stand for."""
+    scene = AugmentScene.set(alone, tmp_path / "outside")
     first = alone.propose().effects.approval
     other = alone.propose({"skills/b.md": "x\n"})
     assert first is not None
@@ -140,6 +155,9 @@ def words(alone: Workshop, tmp_path: Path) -> dict[str, str]:
         "diff": str(tmp_path / "change.diff"),
         "input": str(tmp_path / "input.json"),
         "new": str(tmp_path / "new.file"),
+        "skill": SKILL_FILE,
+        "script": str(scene.script()),
+        "golden": GOLDEN_FOLDER,
     }
 
 
@@ -179,6 +197,7 @@ def test_verb_that_is_used_wrongly_prints_one_document(
 
 
 NEEDS_NO_CONFIG = {
+    ("augment", "scan"),
     ("completion",),
     ("doctor",),
     ("init",),

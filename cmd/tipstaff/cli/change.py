@@ -94,9 +94,9 @@ def propose(  # noqa: PLR0913 (one parameter for each option)
         )
         outcome = propose(engine, Repository.open(engine.project.root), request, say=say)
     if as_json:
-        print_json(_as_json(outcome))
+        print_json(outcome_as_json(outcome))
     else:
-        _print(outcome)
+        print_outcome(outcome)
     return exit_code(outcome.verdict)
 
 
@@ -159,7 +159,8 @@ def _changes() -> Changes:
     return Changes(open_database(prepare(Project.find().state)))
 
 
-def _as_json(outcome: Outcome) -> dict[str, object]:
+def outcome_as_json(outcome: Outcome) -> dict[str, object]:
+    """What came of a proposal, as ``--json`` prints it."""
     effects, run = outcome.effects, outcome.golden
     return {
         "verdict": outcome.verdict.model_dump(by_alias=True),
@@ -172,7 +173,8 @@ def _as_json(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _print(outcome: Outcome) -> None:
+def print_outcome(outcome: Outcome) -> None:
+    """What came of a proposal, for people."""
     run, effects = outcome.golden, outcome.effects
     if run.tests is not None:
         click.echo(

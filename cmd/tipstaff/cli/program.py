@@ -16,6 +16,7 @@ from tipstaff.errors import Error
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "approvals": ("approvals", "List, show, approve and reject requests."),
     "audit": ("audit", "Verify, list and export the audit trail."),
+    "augment": ("augment", "Scan a skill for marked blocks; propose a script in place of one."),
     "change": ("change", "Propose a change; list and show proposed ones."),
     "check": ("check", "Lint the configuration."),
     "completion": ("completion", "Print or install shell completion."),

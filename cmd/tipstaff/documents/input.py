@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from tipstaff.documents.augment import AugmentMeasures
 from tipstaff.documents.base import (
     ActorType,
     CapabilityName,
@@ -175,12 +176,19 @@ class SandboxFacts(Contract):
     input_sha256: Sha256 | None = None
 
 
+class AugmentFacts(AugmentMeasures):
+    """What was measured about replacing a block by a script, and where the script's own runs took place."""
+
+    sandbox: SandboxFacts | None = None
+
+
 class ChangeEvidence(Contract):
     """What was measured about the change. None means that it was not measured."""
 
     tests: TestFacts | None = None
     sandbox: SandboxFacts | None = None
     drift: Json | None = None
+    augment: AugmentFacts | None = None
 
 
 class ChangeInput(Contract):

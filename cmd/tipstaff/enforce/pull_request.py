@@ -15,6 +15,7 @@ from tipstaff.documents.base import ActionClass
 from tipstaff.documents.input import ChangedFile, ChangeInput
 from tipstaff.documents.markdown import code
 from tipstaff.documents.verdict import OpenPullRequest, Verdict
+from tipstaff.enforce import replaced_block
 from tipstaff.errors import ActionDenied, ContractError
 
 TRAILER = "Tipstaff-Decision"
@@ -195,6 +196,7 @@ def _explained(verdict: Verdict) -> str:
 def _evidence(proposal: Proposal) -> str:
     change, policy = proposal.change, proposal.verdict.policy
     tests, sandbox = change.evidence.tests, change.evidence.sandbox
+    augment = change.evidence.augment
     counted = (
         f"{tests.passed} passed, {tests.failed} failed, {tests.skipped} skipped"
         if tests
@@ -212,6 +214,7 @@ def _evidence(proposal: Proposal) -> str:
     lines = (
         f"Golden tests: {counted}",
         f"Sandbox: {ran}",
+        *(replaced_block.lines(augment) if augment else ()),
         f"Capabilities found in the added code: {_names(change.action.found_capabilities)}",
         f"Diff: SHA-256 `{change.resource.diff_sha256}` on {code(change.resource.base, limit=80)}",
         f"Policy: bundle {code(policy.bundle, limit=80)}, revision {code(policy.revision, limit=80)}",
@@ -230,6 +233,8 @@ def _checklist(change: ChangeInput) -> str:
         lines.append("No test run backs it: run the tests yourself.")
     else:
         lines.append("The golden tests cover what changed; they were taken from the base commit.")
+    if change.evidence.augment is not None:
+        lines.append("The script does what the prose says, also where no golden case looks.")
     if change.action.found_capabilities:
         lines.append("The added code needs each capability that was found in it.")
     if any(file.touches_existing_definition is None for file in change.resource.files):

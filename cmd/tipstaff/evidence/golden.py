@@ -73,6 +73,20 @@ def run(
     return _read(result, report, patch.diff_sha256, command)
 
 
+def sandbox_facts(result: SandboxResult) -> SandboxFacts:
+    """What a run's result says of where it took place."""
+    return SandboxFacts(
+        backend=result.backend,
+        profile=result.profile,
+        isolated=result.isolated,
+        held=result.held,
+        backend_version=result.backend_version,
+        kernel=result.kernel,
+        spec_sha256=result.spec_sha256,
+        input_sha256=result.input_sha256,
+    )
+
+
 @dataclass(frozen=True)
 class _Setting:
     profile: SandboxProfile
@@ -128,16 +142,7 @@ def _below(folders: Sequence[Path], root: Path) -> list[Path]:
 
 
 def _read(result: SandboxResult, report: bytes | None, diff_sha256: str, command: str) -> GoldenRun:
-    sandbox = SandboxFacts(
-        backend=result.backend,
-        profile=result.profile,
-        isolated=result.isolated,
-        held=result.held,
-        backend_version=result.backend_version,
-        kernel=result.kernel,
-        spec_sha256=result.spec_sha256,
-        input_sha256=result.input_sha256,
-    )
+    sandbox = sandbox_facts(result)
     reason = None
     counts = None
     if result.timed_out:

@@ -11,12 +11,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from tipstaff.evidence import paths
+from tipstaff.evidence import edit, paths
 from tipstaff.evidence.repository import Repository
 from tipstaff.evidence.tree_diff import ABSENT, RawChange
 
@@ -177,15 +175,10 @@ def _revert(repository: Repository, tree: str, reverted: list[RawChange]) -> str
         return tree
     # Removals first, so that nothing the candidate put there stands in the way of what comes back.
     ordered = sorted(reverted, key=lambda change: change.old_mode != ABSENT)
-    with tempfile.TemporaryDirectory(prefix="tipstaff-judge-") as folder:
-        env = {"GIT_INDEX_FILE": str(Path(folder, "index"))}
-        repository.run("read-tree", tree, env=env)
-        lines = b"".join(_line(change) for change in ordered)
-        repository.run("update-index", "--replace", "-z", "--index-info", stdin=lines, env=env)
-        return repository.run("write-tree", env=env).decode("ascii").strip()
-
-
-def _line(change: RawChange) -> bytes:
-    return f"{change.old_mode if change.old_mode != ABSENT else 0} {change.old_oid}\t".encode() + (
-        change.path + b"\0"
+    lines = (
+        edit.entry_line(
+            change.old_mode if change.old_mode != ABSENT else "0", change.old_oid, change.path
+        )
+        for change in ordered
     )
+    return edit.with_entries(repository, tree, b"".join(lines))

@@ -149,11 +149,16 @@ class Repository:
 
     def changes(self, base: str, tree: str) -> list[RawChange]:
         """Every path that differs between two trees or commits."""
-        return tree_diff.parse_raw(self._compare(*tree_diff.RAW, base, tree))
+        return tree_diff.parse_raw(self.compare(*tree_diff.RAW, base, tree))
 
     def line_changes(self, base: str, tree: str) -> list[LineChange]:
         """The lines that differ, file by file in the order of ``changes``; every file is read as text."""
-        return tree_diff.parse_lines(self._compare(*tree_diff.LINES, base, tree))
+        return tree_diff.parse_lines(self.compare(*tree_diff.LINES, base, tree))
+
+    def compare(self, *arguments: str) -> bytes:
+        """The output of a git command that compares trees, without attributes that the user's own tree sets."""
+        with self._desk() as desk:
+            return self._checked(*arguments, env=desk.env, cwd=desk.folder)
 
     def commit(self, tree: str, parent: str, message: str, *, author: str) -> str:
         """Make a commit that no reference holds yet. ``author`` is ``Name <mail>`` or a plain id."""
@@ -220,10 +225,6 @@ class Repository:
                 f"the branch {branch} could not be pushed to {remote}: {answer.complaint}",
                 fix="check the remote, the network and your credentials with git push --dry-run",
             )
-
-    def _compare(self, *arguments: str) -> bytes:
-        with self._desk() as desk:
-            return self._checked(*arguments, env=desk.env, cwd=desk.folder)
 
     def _has_commits(self) -> bool:
         if not self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}").status:

@@ -7,10 +7,11 @@ about the change is its class and what it asks for, and policy holds both agains
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from tipstaff.documents.base import Json, parse
-from tipstaff.documents.input import ChangeInput
+from tipstaff.documents.input import AugmentFacts, ChangeInput
 from tipstaff.documents.redaction import redact
 from tipstaff.documents.verdict import Verdict
 from tipstaff.enforce.enforcer import Effects, Enforcer, Proposed
@@ -23,8 +24,9 @@ from tipstaff.evidence.golden import GoldenRun
 from tipstaff.evidence.isolation import configured
 from tipstaff.evidence.repository import Repository
 from tipstaff.ledger.trail import NewRecord
+from tipstaff.sandbox.backend import SandboxBackend
 
-_NOT_RUN = GoldenRun(tests=None, sandbox=None, result=None, reason="no test command was given")
+NOT_RUN = GoldenRun(tests=None, sandbox=None, result=None, reason="no test command was given")
 
 
 @dataclass(frozen=True)
@@ -62,87 +64,111 @@ def propose(
     Raises ``ContractError`` for a diff that is not one, does not apply, or reaches outside the repository, for a base
     that the target branch lacks, and for a request of the wrong shape; nothing is written then.
     """
-    demand_ruled(repository, engine.project.root)
-    patch = _read(repository, request)
-    demand_base(repository, patch.base)
-    _document(request, patch, _NOT_RUN)  # so that a wrong shape is refused before tests are run
-    files = f"{len(patch.files)} {'file' if len(patch.files) == 1 else 'files'}"
-    say(f"judging a change of {files} on commit {patch.base[:12]}")
-    run = _test(engine, repository, patch, request, say)
-    document = _document(request, patch, run)
-    verdict = engine.decide(document, preceded_by=_detected(engine, patch, request))
-    enforcer = Enforcer(engine, repository, say=say)
-    effects = enforcer.carry_out(verdict, Proposed(document, request.diff, patch))
-    return Outcome(verdict, document, run, effects)
+    draft = Draft.read(engine, repository, request, say=say)
+    draft.document(NOT_RUN)  # so that a wrong shape is refused before tests are run
+    files = f"{len(draft.patch.files)} {'file' if len(draft.patch.files) == 1 else 'files'}"
+    say(f"judging a change of {files} on commit {draft.patch.base[:12]}")
+    run = draft.test()
+    return draft.settle(draft.document(run), run)
 
 
-def _read(repository: Repository, request: Request) -> Patch:
-    try:
-        return read(repository, request.diff, base=request.base)
-    except ContractError as error:
-        if error.file is None and error.field is None:
-            error.field = "diff"
-        raise
+@dataclass(frozen=True)
+class Draft:
+    """A proposal on its way: what is asked for, by whom it is judged, and the patch that its diff makes."""
 
+    engine: Engine
+    repository: Repository
+    request: Request
+    patch: Patch
+    say: Callable[[str], None]
 
-def _test(
-    engine: Engine,
-    repository: Repository,
-    patch: Patch,
-    request: Request,
-    say: Callable[[str], None],
-) -> GoldenRun:
-    command = request.tests
-    if command is None:
-        command = engine.project.team_setting("tests", "command")
-    if command is None:
-        return _NOT_RUN
-    say(f"running the golden tests on the patched tree: {command}")
-    judged = engine.project.team_setting("tests", "paths") or []
-    isolation = configured(engine.project)
-    return golden.run(
-        repository,
-        patch,
-        command,
-        profile=isolation.profile,
-        test_paths=[*judged, *request.test_paths],
-        choose=isolation.strongest,
-    )
+    @classmethod
+    def read(
+        cls,
+        engine: Engine,
+        repository: Repository,
+        request: Request,
+        *,
+        say: Callable[[str], None],
+    ) -> Self:
+        """Read the diff and hold its base against the target branch; raises as ``propose`` does."""
+        demand_ruled(repository, engine.project.root)
+        try:
+            patch = read(repository, request.diff, base=request.base)
+        except ContractError as error:
+            if error.file is None and error.field is None:
+                error.field = "diff"
+            raise
+        demand_base(repository, patch.base)
+        return cls(engine, repository, request, patch, say)
 
-
-def _document(request: Request, patch: Patch, run: GoldenRun) -> ChangeInput:
-    plain: Json = {
-        "schema_version": 1,
-        "kind": "change",
-        "subject": {"id": request.subject},
-        "action": {
-            "class": request.action_class,
-            "requested_capabilities": sorted(set(request.requested_capabilities)),
-            "found_capabilities": list(patch.found_capabilities),
-        },
-        "resource": {
-            "base": patch.base,
-            "diff_sha256": patch.diff_sha256,
-            "files": [file.model_dump() for file in patch.files],
-        },
-        "evidence": {
-            "tests": redact(run.tests.model_dump()) if run.tests else None,
-            "sandbox": run.sandbox.model_dump() if run.sandbox else None,
-            "drift": None,
-        },
-    }
-    return parse(ChangeInput, plain)
-
-
-def _detected(engine: Engine, patch: Patch, request: Request) -> list[NewRecord]:
-    """The first of the four audited steps of healing; the decision, the proposal and the wait for a person follow."""
-    detail = {"base": patch.base, "files": [file.path for file in patch.files]}
-    return [
-        NewRecord(
-            decision="detected",
-            target=f"diff:{patch.diff_sha256[:12]}",
-            detail=detail,
-            actor=engine.actor,
-            action_class=request.action_class,
+    def test(
+        self, *, tree: str | None = None, choose: Callable[[], SandboxBackend] | None = None
+    ) -> GoldenRun:
+        """Run the golden tests on the patched tree, or on another; ``choose`` gives another backend than the usual."""
+        command = self.request.tests
+        if command is None:
+            command = self.engine.project.team_setting("tests", "command")
+        if command is None:
+            return NOT_RUN
+        if tree is None:
+            self.say(f"running the golden tests on the patched tree: {command}")
+        judged = self.engine.project.team_setting("tests", "paths") or []
+        isolation = configured(self.engine.project)
+        return golden.run(
+            self.repository,
+            replace(self.patch, tree=tree or self.patch.tree),
+            command,
+            profile=isolation.profile,
+            test_paths=[*judged, *self.request.test_paths],
+            choose=choose or isolation.strongest,
         )
-    ]
+
+    def document(self, run: GoldenRun, augment: AugmentFacts | None = None) -> ChangeInput:
+        """What is judged: the patch's facts and what was measured. Raises ``ContractError`` for a wrong shape."""
+        request, patch = self.request, self.patch
+        plain: Json = {
+            "schema_version": 1,
+            "kind": "change",
+            "subject": {"id": request.subject},
+            "action": {
+                "class": request.action_class,
+                "requested_capabilities": sorted(set(request.requested_capabilities)),
+                "found_capabilities": list(patch.found_capabilities),
+            },
+            "resource": {
+                "base": patch.base,
+                "diff_sha256": patch.diff_sha256,
+                "files": [file.model_dump() for file in patch.files],
+            },
+            "evidence": {
+                "tests": redact(run.tests.model_dump()) if run.tests else None,
+                "sandbox": run.sandbox.model_dump() if run.sandbox else None,
+                "drift": None,
+                "augment": redact(augment.model_dump(by_alias=True)) if augment else None,
+            },
+        }
+        return parse(ChangeInput, plain)
+
+    def settle(self, document: ChangeInput, run: GoldenRun) -> Outcome:
+        """Have it judged, on record, and carry the verdict out."""
+        verdict = self.engine.decide(document, preceded_by=self._detected())
+        enforcer = Enforcer(self.engine, self.repository, say=self.say)
+        effects = enforcer.carry_out(verdict, Proposed(document, self.request.diff, self.patch))
+        return Outcome(verdict, document, run, effects)
+
+    def _detected(self) -> list[NewRecord]:
+        """The first of healing's four audited steps; the decision, the proposal and the wait for a person follow."""
+        detail = {
+            "base": self.patch.base,
+            "files": [file.path for file in self.patch.files],
+        }
+        return [
+            NewRecord(
+                decision="detected",
+                target=f"diff:{self.patch.diff_sha256[:12]}",
+                detail=detail,
+                actor=self.engine.actor,
+                action_class=self.request.action_class,
+            )
+        ]

@@ -1,6 +1,7 @@
 package tipstaff.decision
 
 import data.tipstaff.approval
+import data.tipstaff.augment
 import data.tipstaff.autonomy
 import data.tipstaff.control
 import data.tipstaff.gates
@@ -19,7 +20,7 @@ _said.deny contains reason if some reason in overlay.deny
 
 _said.deny contains reason if {
 	_judges_change
-	some reason in ((autonomy.deny | gates.deny) | paths.deny)
+	some reason in (((autonomy.deny | gates.deny) | paths.deny) | augment.deny)
 }
 
 _said.deny contains reason if {

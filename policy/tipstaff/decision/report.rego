@@ -1,5 +1,6 @@
 package tipstaff.decision
 
+import data.tipstaff.augment
 import data.tipstaff.autonomy
 import data.tipstaff.evidence
 
@@ -39,11 +40,20 @@ default _tier := null
 
 _tier := autonomy.tier
 
-_facts := {
+_facts := object.union(_facts_of_change, _facts_of_augment) if {
+	_judges_change
+} else := {}
+
+_facts_of_change := {
 	"tier": _tier,
 	"purely_additive": evidence.purely_additive,
 	"low_risk": evidence.low_risk,
 	"lifted": [reason.code | some reason in _said.require_approval; _lifted],
-} if {
-	_judges_change
+}
+
+# Worth measuring where all that stands against it is what measuring may settle.
+_facts_of_augment := {"augment": {"runs": augment.terms.runs, "measure": measure}} if {
+	augment.replaces_prose
+	against := count(_standing.deny - augment.pending) + count(_standing.escalate)
+	measure := [augment.terms.is_recorded, against] == [true, 0]
 } else := {}

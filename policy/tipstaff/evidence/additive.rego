@@ -42,7 +42,10 @@ _only_gains(file) if file.language in data.tipstaff.evidence.keyed_languages
 #   message: the change does more than add, or its language cannot be read well enough to tell
 #   solution: split what only adds into a change of its own
 #   controls: [OWASP-LLM06:2025]
-shortfalls contains reasons.of(rego.metadata.chain()) if not purely_additive
+shortfalls contains reasons.of(rego.metadata.chain()) if {
+	not purely_additive
+	not replaces_one_block
+}
 
 # METADATA
 # title: New file of an unknown language

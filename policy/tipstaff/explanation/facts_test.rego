@@ -6,7 +6,7 @@ import data.tipstaff.explanation
 _bare := {
 	"action": {"class": "augment"},
 	"resource": {"diff_sha256": "d"},
-	"evidence": {"tests": {}, "sandbox": {}},
+	"evidence": {"tests": {}, "sandbox": {}, "augment": {"block": {}, "tokens": {}, "control": {}}},
 	"context": {
 		"actor": {}, "pause": {}, "approval": {"decided_by": {}},
 		"config": {"team": {
@@ -46,6 +46,10 @@ _expected := {
 	],
 	"sandbox.kernel": [["evidence.sandbox.kernel", "host"], ["evidence.sandbox.kernel", "gvisor"], ["evidence.sandbox.kernel", "guest"]],
 	"sandbox.not_held": [["evidence.sandbox.held", ["network", "write"]]],
+	"augment.class": [["evidence.augment.block.class", "deterministic-candidate"]],
+	"augment.confidence": [["evidence.augment.block.confidence_permille", 750]],
+	"augment.tokens": [["evidence.augment.tokens.after", 0]],
+	"augment.uncovered": [["evidence.augment.control.failed", 1]],
 	"approval.confirmations": [["context.approval.confirmations", 2]],
 	"approval.consumed": [["context.approval.status", "approved"]],
 	"approval.human_only": [["context.approval.decided_by.type", "human"]],

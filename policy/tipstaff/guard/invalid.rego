@@ -81,7 +81,9 @@ _sound("tests", tests) if {
 	_is_null_or_text(object.get(tests, "command", null))
 }
 
-_sound("sandbox", sandbox) if {
+_sound("sandbox", sandbox) if _is_sandbox(sandbox)
+
+_is_sandbox(sandbox) if {
 	shapes.is_text(sandbox.backend)
 	shapes.is_text(sandbox.profile)
 	is_boolean(sandbox.isolated)
