@@ -104,7 +104,7 @@ def test_the_jail_drops_root_and_has_namespaces_of_its_own(
             "--chroot-base-dir /run/jail --resource-limit no-file=256",
             "--resource-limit fsize=1048576",
             *said,
-            "-- --api-sock api.socket",
+            "-- --api-sock api.socket --level Error",
         ]
     )
 

@@ -23,7 +23,7 @@ IN_THE_PROGRAM = {
     "links are followed": ("collect.go", "0x200000 | syscall.O_NOFOLLOW", "0x200000"),
     "hard links are handed out": ("collect.go", "status.Nlink > 1", "status.Nlink > 9"),
     "only one file is capped": ("collect.go", "b.caps.Total-b.total", "b.caps.Total"),
-    "a job of no size is one": ("protocol.go", "len(job.Argv) == 0 ||", ""),
+    "a frame is longer than it says": ("protocol.go", "uint32(len(body)))", "uint32(len(body)-1))"),
     "output is never cut": ("work.go", "min(s.limit-len(s.data), len(chunk))", "len(chunk)"),
     "a signal is a success": ("job.go", "128 + int(status.Signal())", "0"),
 }

@@ -28,6 +28,7 @@ _GROUPS = Path("/sys/fs/cgroup")
 _API_S = 10.0
 _OVERHEAD_MIB = 128
 _MIB = 1 << 20
+_ITS_OWN = ("--api-sock", SOCKET, "--level", "Error")
 # Process 1 of the machine's namespaces is this shell: if it is killed, the kernel ends all in them.
 _HELD = ("/bin/sh", "-c", '"$@"; exit $?', "tipstaff-machine")
 _NAMESPACES = (
@@ -62,7 +63,7 @@ def jailer_arguments(
     line += ("--resource-limit", "no-file=256", "--resource-limit", f"fsize={_MIB}")
     for setting in memory[groups]:
         line += ("--cgroup-version", str(groups), "--cgroup", setting)
-    return [*line, "--", "--api-sock", SOCKET]
+    return [*line, "--", *_ITS_OWN]
 
 
 class Firecracker(MicrovmBackend):
@@ -75,7 +76,7 @@ class Firecracker(MicrovmBackend):
 
     def argv(self, spec: RunSpec) -> list[str]:
         """See ``SandboxBackend.argv``; the machine itself is configured by ``api.requests``."""
-        return [str(self._program), "--api-sock", SOCKET]
+        return [str(self._program), *_ITS_OWN]
 
     def plan(self, spec: RunSpec) -> Machine:
         """See ``MicrovmBackend.plan``."""
@@ -108,7 +109,7 @@ class Firecracker(MicrovmBackend):
     def start(self, program: Path, machine: Machine, home: Path) -> Iterator[Started]:
         """See ``MicrovmBackend.start``."""
         jailer = _jailer(self._program) if identity.is_real_root() else None
-        line: Sequence[str] = (str(program), "--api-sock", SOCKET)
+        line: Sequence[str] = (str(program), *_ITS_OWN)
         if jailer is not None:
             line = jailer_arguments(
                 jailer,

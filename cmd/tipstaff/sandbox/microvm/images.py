@@ -26,6 +26,7 @@ from tipstaff.errors import SandboxError
 from tipstaff.pdp.places import cache_home, held
 from tipstaff.sandbox import identity, layout
 from tipstaff.sandbox.backend import RunSpec
+from tipstaff.sandbox.microvm.started import BOUND_TO_US
 
 TOOL = "mksquashfs"
 HEAD_BYTES = 96
@@ -33,6 +34,7 @@ _FORMAT = "squashfs-lz4-1"
 _BUILD_S = 1800.0
 _INPUT_S = 120.0
 _UNUSED_S = timedelta(weeks=1).total_seconds()
+_MAKING = ".making-"
 _SUFFIX = ".squashfs"
 
 
@@ -129,6 +131,8 @@ def _kept(paths: Sequence[Path], label: str, *, keep_paths: bool) -> Path:
         return image
     kept.mkdir(parents=True, exist_ok=True, mode=0o700)
     with held(kept / "lock", timeout_s=_BUILD_S):
+        for left in kept.glob(f"{_MAKING}*"):  # by a process that was killed
+            shutil.rmtree(left, ignore_errors=True)
         if not image.exists():
             with _workplace(kept) as place:
                 _make(paths, place, image, limit_s=_BUILD_S, keep_paths=keep_paths)
@@ -147,7 +151,7 @@ def _forget(kept: Path, label: str, newest: Path) -> None:
 
 @contextmanager
 def _workplace(parent: Path) -> Iterator[Path]:
-    place = Path(tempfile.mkdtemp(dir=parent, prefix=".making-"))
+    place = Path(tempfile.mkdtemp(dir=parent, prefix=_MAKING))
     if identity.is_real_root():
         os.chown(place, identity.NOBODY, identity.NOBODY)
     try:
@@ -175,6 +179,12 @@ def arguments(
 def _make(
     paths: Sequence[Path], place: Path, image: Path, *, limit_s: float, keep_paths: bool
 ) -> None:
+    if shutil.which(TOOL) is None:
+        raise SandboxError(
+            "sandbox.unavailable",
+            f"{TOOL} is not installed, and a guest's drives are made with it",
+            fix="install squashfs-tools",
+        )
     owned = image.name.startswith("input") or not identity.is_real_root()
     (place / "nothing").mkdir()
     line = arguments(
@@ -182,7 +192,7 @@ def _make(
     )
     try:
         made = subprocess.run(
-            line,
+            [*BOUND_TO_US, *line],
             cwd=place,  # entered before the right to is dropped, so it need not be reachable
             env={"PATH": os.environ.get("PATH", os.defpath)},
             stdin=subprocess.DEVNULL,
@@ -191,12 +201,6 @@ def _make(
             check=False,
             **identity.dropped(),
         )
-    except FileNotFoundError as error:
-        raise SandboxError(
-            "sandbox.unavailable",
-            f"{TOOL} is not installed, and a guest's drives are made with it",
-            fix="install squashfs-tools",
-        ) from error
     except subprocess.TimeoutExpired as error:
         raise _refusal(paths, f"not made in {limit_s:g} s") from error
     if made.returncode != 0 or not (place / "image").is_file():
