@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.machines import MACHINES, machine
 from support.sandboxes import BACKENDS, present, strict
 from tipstaff.sandbox.escape import cases, suite
 
@@ -19,6 +20,24 @@ def test_a_part_of_the_suite_finds_no_way_out(name: str, part: str) -> None:
     assert list(found) == [case.id for case in _in_order(part)]
     bad = [f for f in found.values() if f.outcome not in ("held", "contained")]
     assert bad == []
+
+
+@pytest.mark.promise("X1", "X5", "X10", "ahead 15", "row 96", "row 100")
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_guest_finds_no_way_out_by_a_socket_or_a_terminal(name: str) -> None:
+    chosen = cases.chosen(("network", "terminal"))
+    found = list(suite.run(machine(name), strict(), chosen))
+    assert len(found) == len(chosen)
+    assert [f for f in found if f.outcome not in ("held", "contained")] == []
+
+
+@pytest.mark.nightly
+@pytest.mark.promise("X1", "X4", "X5", "X8", "X9", "X10", "ahead 15")
+@pytest.mark.parametrize("part", cases.suite().parts)
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_guest_finds_no_way_out_of_any_part(name: str, part: str) -> None:
+    found = list(suite.run(machine(name), strict(), cases.chosen((part,))))
+    assert [f for f in found if f.outcome not in ("held", "contained")] == []
 
 
 def test_a_freedom_that_only_an_own_kernel_may_grant_is_an_escape_on_the_hosts() -> None:

@@ -9,7 +9,7 @@ import sys
 from tools import LIBC, outside, say, scratch
 
 PAYLOAD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "payload.py")
-PATIENCE_S = 8
+PATIENCE_S = 45
 
 
 def _python():

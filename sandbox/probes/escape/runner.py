@@ -13,7 +13,7 @@ import select
 import signal
 import sys
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 WORDS = 4096
 
 
