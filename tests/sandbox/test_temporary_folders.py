@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -43,12 +45,31 @@ def test_what_a_killed_maker_left_goes_at_the_next_use_and_no_sooner() -> None:
         assert not left.exists()
 
 
+def test_a_folder_that_is_just_being_made_is_not_taken_for_left_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lock, make = fcntl.flock, tempfile.mkdtemp
+
+    def late(descriptor: int, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        with temporary_folder():  # another maker, which sweeps between the lock's file and the lock
+            pass
+        lock(descriptor, how)
+
+    def made(prefix: str, dir: Path) -> str:
+        monkeypatch.setattr(tempfile, "mkdtemp", make)
+        monkeypatch.setattr(fcntl, "flock", late)
+        return make(prefix=prefix, dir=dir)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", made)
+    with temporary_folder() as folder:
+        assert folder.is_dir()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root must look for such a folder")
 def test_root_finds_a_folder_that_others_can_enter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import tempfile
-
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
     tmp_path.chmod(0o700)
     with temporary_folder() as folder:

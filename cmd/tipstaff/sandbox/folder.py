@@ -33,16 +33,24 @@ def temporary_folder() -> Iterator[Path]:
     _sweep(parent)
     try:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)).resolve()
-        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        lock = _locked(folder)
     except OSError as error:
         raise _refusal(f"no folder can be made in {parent}: {error.strerror}") from error
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         folder.chmod(0o711 if is_real_root() else 0o700)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(lock)
+
+
+def _locked(folder: Path) -> int:
+    """A lock on the folder, held before anybody can find it: one that nobody holds has lost its maker."""
+    unnamed = folder / f"{_LOCK}.new"
+    lock = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    unnamed.rename(folder / _LOCK)
+    return lock
 
 
 def _parent() -> Path:
