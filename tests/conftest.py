@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import Result, run
+from support.machines import MISSING
 from support.repositories import commit, make_repository
 from support.workshop import Workshop
 from tipstaff import project as projects
@@ -163,7 +164,14 @@ def _stop_sidecars(root: Path) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List the figures that tests reached (``record_property("D1", "10,000 faults, 0 allowed")``)."""
+    """List the machines that could not be tried, and the figures that tests reached.
+
+    A test tells a figure by ``record_property("D1", "10,000 faults, 0 allowed")``.
+    """
+    if MISSING:
+        terminalreporter.section("machines that were not tried")
+        for name, reason in sorted(MISSING.items()):
+            terminalreporter.write_line(f"{name:14} {reason}")
     reached = [
         f"{name:8} {figure}"
         for report in terminalreporter.getreports("passed")
