@@ -97,14 +97,18 @@ def test_the_local_file_only_leaves_more_out(
 
 
 @pytest.mark.req("S-11")
-@pytest.mark.parametrize("value", ["true", "false"])
+@pytest.mark.promise("row 106", "row 107")
+@pytest.mark.parametrize("key", ["deny_network", "allow_network", "enabled"])
+@pytest.mark.parametrize("value", ["true", "false", "[]", '["*"]', '["*.com", "*.com"]'])
 @pytest.mark.parametrize("file", ["team", "local"])
-def test_the_network_is_no_setting(tmp_path: Path, file: str, value: str) -> None:
-    wrong = f"{{deny_network: {value}}}"
+def test_neither_network_nor_isolation_is_a_setting(
+    tmp_path: Path, file: str, key: str, value: str
+) -> None:
+    wrong = f"{{{key}: {value}}}"
     with pytest.raises(ContractError) as raised:
         project(tmp_path, *((wrong,) if file == "team" else ("{profile: strict}", wrong)))
     assert raised.value.exit_code == 2
-    assert raised.value.field == "sandbox.deny_network"
+    assert raised.value.field == f"sandbox.{key}"
 
 
 @pytest.mark.parametrize("key", ["cpu_s", "memory_mb", "wall_s", "processes"])

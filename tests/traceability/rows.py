@@ -88,6 +88,7 @@ EARLY = {
     "AP-04": "deciding is for people at the command line",
     "CV-04": "secrets reach no sandbox",
     "KG-10": "the sandbox is measured, limited, and writes nowhere else",
+    "S-01": "code that nobody vouches for is started by a sandbox, and by nothing else",
     "S-02": "the strongest working backend runs",
     "S-03": "a backend counts when a probe proved it",
     "S-04": "strict denies network and writing, and limits time and memory",

@@ -96,7 +96,10 @@ class Running:
         process = self.supervised.process
         end(self.supervised)
         assert process.stderr is not None  # noqa: S101 (it is a pipe)
-        return self.ways.refusal(process.stderr.read(1 << 16), process.returncode)
+        os.set_blocking(
+            process.stderr.fileno(), False
+        )  # whoever else still holds it must not hold us
+        return self.ways.refusal(process.stderr.read(1 << 16) or b"", process.returncode)
 
     def _open_folders(self, spec: RunSpec) -> dict[str, int]:
         """A descriptor of each writable folder inside, once the input is there.
@@ -164,7 +167,7 @@ def held_back(process: subprocess.Popen[bytes], start: Start, ways: Ways) -> Ite
     with ExitStack() as stack:
         for stream in (process.stdin, process.stdout, process.stderr):
             stack.callback(stream.close)  # type: ignore[union-attr]
-        supervised = Supervised(process, process.pid, process.kill)
+        supervised = Supervised(process, process.pid, lambda: _kill_session(process.pid))
         stack.callback(end, supervised)
         child = ways.child(process, deadline)
         pidfd = None if child is None else _pidfd(child)
@@ -225,6 +228,12 @@ def only_child(process: subprocess.Popen[bytes], deadline: float) -> int | None:
             break
         time.sleep(_GATE_POLL_S)
     return None
+
+
+def _kill_session(leader: int) -> None:
+    """End a program and what it has started, as long as that has made no session of its own."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 def _bound_to(parent: int) -> Callable[[], None]:

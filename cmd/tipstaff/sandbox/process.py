@@ -207,8 +207,8 @@ def _pump(selector: selectors.BaseSelector, supervised: Supervised, watch: _Watc
         if stop is not None:
             continue
         must_end = watch.check_folders()
-        if time.monotonic() >= next_look:
-            must_end = watch.check(supervised) or must_end
+        if not must_end and time.monotonic() >= next_look:
+            must_end = watch.check(supervised)
             next_look = time.monotonic() + _TICK_S
         if must_end:
             supervised.kill()
