@@ -130,7 +130,6 @@ PROMISES = {
     "BR-15": "somebody on the host rewrites the policy",
     "BR-16": "an early return hides the deny",
     "BR-17": "vacuous truth",
-    "BR-26": "it cannot start here, and does not quietly do less",
     "BR-27": "a private copy and allow-lists, no masks",
     "BR-28": "links and special files stay inside",
     "BR-26": "what cannot start says what is missing, and nothing runs without it",
