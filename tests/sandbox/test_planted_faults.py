@@ -107,9 +107,9 @@ def test_output_written_into_place_turns_a_test_red(
 
 @pytest.mark.promise("X10")
 def test_a_backend_that_is_gone_fails_where_it_is_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    tests = module("sandbox/test_escape_matrix.py")
     monkeypatch.setattr(selection.Kind, "programs", lambda self: ())
     monkeypatch.setenv("CI", "true")
-    tests = module("sandbox/test_escape_matrix.py")
     for name in ("bubblewrap", "nsjail", "gvisor"):
         with pytest.raises(pytest.fail.Exception):
             tests.test_a_part_of_the_suite_finds_no_way_out(name, "terminal")
