@@ -20,20 +20,25 @@ CASE = Case("a", b"given\n", b"expected\n")
 
 
 def measured(
-    tmp_path: Path, script: str, *, cases: tuple[Case, ...] = (CASE,), **limits: int
+    tmp_path: Path,
+    script: str,
+    *,
+    cases: tuple[Case, ...] = (CASE,),
+    warm: bool = False,
+    **limits: int,
 ) -> Measured:
     """Eight runs of a script that lies in a skill of a real repository."""
     root = make_repository(tmp_path / "repository", files())
     repository = Repository.open(root)
     tree = edited(repository, "HEAD", {PLACE: script.encode()})
-    profile = strict(**limits)
+    profile = strict(**limits).model_copy(update={"warm": warm})
     setting = Setting(strongest(profile), profile, repository, tree)
     return runs.measure(setting, PLACE, GOLDEN_FOLDER, cases, runs=8)
 
 
-def outputs(tmp_path: Path, script: str, **limits: int) -> list[str | None]:
+def outputs(tmp_path: Path, script: str, *, warm: bool = False, **limits: int) -> list[str | None]:
     """What eight runs on one input gave."""
-    return measured(tmp_path, script, **limits).outputs["a"]
+    return measured(tmp_path, script, warm=warm, **limits).outputs["a"]
 
 
 @pytest.fixture
@@ -87,6 +92,22 @@ def test_output_that_depends_on_the_input_alone_is_the_same_eight_times(tmp_path
     assert found.outputs == {name: [digest(pair[1])] * 8 for name, pair in CASES.items()}
     assert found.sandbox.isolated
     assert {"network", "write"} <= set(found.sandbox.held)
+
+
+@pytest.mark.req("A-03")
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    "source", ["the local date", "the locale", "a counter in a temporary folder"]
+)
+def test_runs_that_share_a_warm_sandbox_differ_in_the_same_things(
+    tmp_path: Path, source: str
+) -> None:
+    assert len(set(outputs(tmp_path, UNSTEADY[source], warm=True))) == 2
+
+
+@pytest.mark.usefixtures("quick")
+def test_runs_that_share_a_warm_sandbox_are_as_many(tmp_path: Path) -> None:
+    assert len(set(outputs(tmp_path, UNSTEADY["the time of day"], warm=True))) == 8
 
 
 FAILING = {

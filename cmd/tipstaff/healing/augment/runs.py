@@ -27,9 +27,10 @@ from tipstaff.sandbox import toolchain
 from tipstaff.sandbox.backend import RunSpec, SandboxBackend, workplace
 from tipstaff.sandbox.folder import temporary_folder
 from tipstaff.sandbox.toolchain import Host, Toolchain
+from tipstaff.sandbox.warm import repeat
 
 _APART_S = 1.1
-_ZONES = ("UTC0", "AAA-14", "BBB12", "CCC-5:30")
+_ZONES = ("AAA-14", "BBB12", "UTC0", "CCC-5:30")  # the first two are never on the same day
 _LOCALES = ("C.UTF-8", "C", "de_DE.UTF-8")
 _DOMAIN = "tipstaff.augment.runs.v1"
 _UNREADABLE = "\ufffd"
@@ -39,7 +40,8 @@ burn=$1 again=$2 input=$3
 shift 3
 while [ "$burn" -gt 0 ]; do (:); burn=$((burn - 1)); done
 while [ "$again" -gt 0 ]; do "$@" < "$input" > /dev/null 2>&1; again=$((again - 1)); done
-exec "$@" < "$input"
+"$@" < "$input"
+exit "$?"
 """
 
 
@@ -76,17 +78,28 @@ def measure(
         _extract(setting, skill, golden, work)
         inputs = _place(work, cases)
         inside = str(PurePosixPath(script).relative_to(skill))
+        groups = _groups(runs, warm=setting.profile.warm)
         began = time.monotonic()
         results = []
-        for number in range(runs):
-            if number == runs - 1:
+        for number, times in groups:
+            if number == groups[-1][0]:
                 time.sleep(max(0.0, _APART_S - (time.monotonic() - began)))
             for case, given in zip(cases, inputs, strict=True):
                 spec = _spec(setting, python, work, (inside, given), number)
-                result, _ = setting.backend.run(spec)
-                results.append(result)
-                outputs[case.name].append(_digest(result))
+                for result, _ in repeat(setting.backend, spec, times):
+                    results.append(result)
+                    outputs[case.name].append(_digest(result))
     return Measured(outputs, _weakest(results))
+
+
+def _groups(runs: int, *, warm: bool) -> list[tuple[int, int]]:
+    """The conditions of the runs by their number, and how many runs there are under each.
+
+    Only equal runs can share a warm sandbox, so there it is two conditions in turn, elsewhere one for each run.
+    """
+    if not warm:
+        return [(number, 1) for number in range(runs)]
+    return [(0, runs - runs // 2), (1, runs // 2)]
 
 
 def _extract(setting: Setting, skill: PurePosixPath, golden: str, work: Path) -> None:
