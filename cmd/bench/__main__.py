@@ -17,7 +17,14 @@ import decisions
 import programs
 import trail
 
-PARTS = {"programs": programs.measure, "decisions": decisions.measure, "trail": trail.measure}
+import sandbox
+
+PARTS = {
+    "programs": programs.measure,
+    "decisions": decisions.measure,
+    "sandbox": sandbox.measure,
+    "trail": trail.measure,
+}
 
 
 def main(wanted: list[str]) -> int:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 
 from support.sandboxes import comes_true, present, run_inside, snippet, strict, tree_of
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import gvisor, runsc_bundle, runsc_program, seccomp
+from tipstaff.sandbox import cgroup, gvisor, runsc_bundle, runsc_program, seccomp
 from tipstaff.sandbox.backend import RunSpec
 from tipstaff.sandbox.gvisor import GvisorBackend
 
@@ -317,7 +318,7 @@ def alive(pids: set[int]) -> set[int]:
     return found
 
 
-@pytest.mark.promise("X7")
+@pytest.mark.promise("X7", "X10")
 def test_runs_in_parallel_leave_no_process_mount_or_folder(
     backend: GvisorBackend, tmp_path: Path
 ) -> None:
@@ -331,6 +332,31 @@ def test_runs_in_parallel_leave_no_process_mount_or_folder(
         assert list(pool.map(one, range(6))) == [f"{number}\n" for number in range(6)]
     assert tree_of(os.getpid()) == {os.getpid()}
     assert Path("/proc/self/mounts").read_text() == mounts
+
+
+@pytest.mark.nightly
+@pytest.mark.promise("X7")
+def test_fifty_runs_in_parallel_leave_nothing(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    bubblewrap = present("bubblewrap")
+    mounts, folders = Path("/proc/self/mounts").read_text(), leftovers()
+
+    def one(number: int) -> str:
+        return run_inside(bubblewrap, f"print({number})", tmp_path / str(number)).stdout
+
+    with ThreadPoolExecutor(50) as pool:
+        assert list(pool.map(one, range(50))) == [f"{number}\n" for number in range(50)]
+    assert tree_of(os.getpid()) == {os.getpid()}
+    assert Path("/proc/self/mounts").read_text() == mounts
+    assert leftovers() <= folders
+    record_property("runs", 50)
+
+
+def leftovers() -> set[str]:
+    """Control groups that this process has made and not taken away."""
+    mine = f"tipstaff-run-*-{os.getpid()}-*"
+    return {str(group) for place in cgroup.places() for group in place.folder.glob(mine)}
 
 
 def test_an_interrupt_ends_the_run(backend: GvisorBackend, tmp_path: Path) -> None:

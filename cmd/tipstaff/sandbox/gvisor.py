@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import re
-import select
 import subprocess
 import time
 from contextlib import ExitStack
@@ -24,6 +23,7 @@ from tipstaff.errors import SandboxError
 from tipstaff.sandbox import bubblewrap, cgroup, runsc_bundle, runsc_program
 from tipstaff.sandbox.backend import SCRATCH, RunSpec
 from tipstaff.sandbox.bubblewrap import BubblewrapBackend
+from tipstaff.sandbox.cgroup import Group
 from tipstaff.sandbox.collection import take
 from tipstaff.sandbox.launch import Running, Ways, held_back, open_all, spawn
 from tipstaff.sandbox.process import supervise
@@ -74,19 +74,26 @@ class GvisorBackend(ProbedBackend):
         [folder] = self.needed()
         launcher = (start.sources or {}).get(folder, folder) / self._launcher.relative_to(folder)
         with ExitStack() as stack:
+            limits = start.spec.profile.limits
+            group = stack.enter_context(
+                cgroup.group(limits, spare_mb=_SPARE_MB, spare_processes=_SPARE_PROCESSES)
+            )
             status = Status()
             stack.callback(status.close)
             process = _spawn(start, launcher, status.descriptor)
+            if group is not None:  # as early as can be, so that few are to be moved one by one
+                with contextlib.suppress(ProcessLookupError):
+                    group.add(process.pid)
             ways = Ways(
-                child=lambda process, deadline: _await_guest(process, status, deadline),
+                child=status.child_of,
                 refusal=_refusal,
                 exit_code=lambda _: status.exit_code(),
             )
             running = stack.enter_context(held_back(process, start, ways))
-            return _complete(running, start.spec)
+            return _complete(running, start.spec, group)
 
 
-def _complete(running: Running, spec: RunSpec) -> Finished:
+def _complete(running: Running, spec: RunSpec, group: Group | None) -> Finished:
     """Set the limits, let the command run to its end or to one of them, and take out what it was asked for."""
     limits = spec.profile.limits
     root = f"/proc/{running.supervised.root_pid}/root"
@@ -97,11 +104,8 @@ def _complete(running: Running, spec: RunSpec) -> Finished:
         for descriptor in (memory, *folders.values()):
             stack.callback(os.close, descriptor)
         limit_processes(control, runsc_bundle.CGROUP, limits.processes, timeout_s=_left(running))
-        group = stack.enter_context(
-            cgroup.group(limits, spare_mb=_SPARE_MB, spare_processes=_SPARE_PROCESSES)
-        )
         if group is not None:
-            for pid in tree(running.supervised.root_pid):
+            for pid in set(tree(running.supervised.root_pid)) - group.processes():
                 group.add(pid)
         watched = replace(
             running.supervised, memory=lambda: os.fstat(memory).st_blocks * _BLOCK_BYTES
@@ -131,16 +135,6 @@ def _release(running: Running) -> None:
     with contextlib.suppress(BrokenPipeError):
         standard_input.write(b"go\n")
     standard_input.close()
-
-
-def _await_guest(process: subprocess.Popen[bytes], status: Status, deadline: float) -> int | None:
-    """The first process inside, once the guest's first has said that it is there; None if it does not."""
-    output = process.stdout
-    assert output is not None  # noqa: S101 (it is a pipe)
-    ready, _, _ = select.select([output], [], [], max(deadline - time.monotonic(), 0))
-    if not ready or os.read(output.fileno(), len(runsc_bundle.READY)) != runsc_bundle.READY:
-        return None
-    return status.read_child(deadline, lambda: process.poll() is not None)
 
 
 def _spawn(start: Start, launcher: Path, status: int) -> subprocess.Popen[bytes]:

@@ -35,6 +35,7 @@ from tipstaff.sandbox.process import (
     supervise,
 )
 from tipstaff.sandbox.run import Finished, Start
+from tipstaff.sandbox.usage import tree
 
 _SETUP_S = 10.0
 _POLL_S = 0.001
@@ -124,7 +125,8 @@ class Running:
             if group is not None:
                 _move(first, group)
             with identity.borrowed():
-                restrict(first, limits)
+                for pid in tree(first):
+                    restrict(pid, limits)
         except OSError as error:
             end(self.supervised)
             raise SandboxError(

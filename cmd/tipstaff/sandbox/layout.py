@@ -28,13 +28,21 @@ _OURS = ("/proc", "/dev", SCRATCH)
 TMPFS = ("/dev/shm", "/tmp", SCRATCH)  # noqa: S108 (folders of the sandbox's own)
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty"))
 GATEKEEPER = "tipstaff-gate"
-_GATE = ("/bin/sh", "-c", 'read -r go || exit; exec "$@" < /dev/null', GATEKEEPER)
+READY = b"."
+# The first process inside says that it is there, and becomes the command when a line arrives.
+GATE = (
+    "/bin/sh",
+    "-c",
+    f'printf {READY.decode()}; read -r go || exit; exec "$@" < /dev/null',
+    GATEKEEPER,
+)
 
 
 def arguments(spec: RunSpec, sources: Mapping[Path, Path] | None = None) -> list[str]:
     """bubblewrap's arguments, the command included. ``sources`` says where else a host path is to be taken from.
 
-    The command starts once a line arrives on standard input, and never if that ends without one.
+    Before anything else ``READY`` appears on standard output. The command starts once a line arrives on standard
+    input, and never if that ends without one.
     Raises ``SandboxError`` for a visible path that would cover the layout itself.
     """
     moved = sources or {}
@@ -51,7 +59,7 @@ def arguments(spec: RunSpec, sources: Mapping[Path, Path] | None = None) -> list
     line += ("--remount-ro", "/dev", "--remount-ro", "/")
     for name, value in sorted(environment(spec).items()):
         line += ("--setenv", name, value)
-    return [*line, "--chdir", spec.work, "--", *_GATE, *spec.argv]
+    return [*line, "--chdir", spec.work, "--", *GATE, *spec.argv]
 
 
 def environment(spec: RunSpec) -> dict[str, str]:

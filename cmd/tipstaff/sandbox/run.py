@@ -181,6 +181,8 @@ class ProbedBackend(ABC):
             own = home(self._program, self.libraries)
             wanted = (spec.workdir, *layout.visible(spec), own, *self.needed())
             hidden = [path for path in wanted if not identity.has_reached(path)]
+            if not hidden:
+                return self.finish(Start(spec, self._program, None, cancelled.is_set))
             with temporary_folder() as folder, identity.staged(hidden, folder) as sources:
                 program = sources.get(own, own) / self._program.relative_to(own)
                 return self.finish(Start(spec, program, sources, cancelled.is_set))

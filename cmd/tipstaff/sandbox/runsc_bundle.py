@@ -30,7 +30,7 @@ _OUTER = (
     # Over a user namespace of its own, which gVisor needs to lock itself in; the guest gets none of them.
     *("--cap-drop", "ALL", "--cap-add", "ALL"),
 )
-_FLAGS = (
+FLAGS = (
     "--root=/state",
     "--network=none",
     "--platform=systrap",
@@ -43,9 +43,6 @@ _FLAGS = (
     "--host-settings=ignore",
     "--oci-seccomp",
 )
-READY = b"."
-# The guest's first process says that it is there, and becomes the command when a line arrives.
-_GATE = f'printf {READY.decode()}; read -r go || exit; exec "$@" < /dev/null'
 
 
 def arguments(spec: RunSpec, runsc: Path, sources: Mapping[Path, Path] | None = None) -> list[str]:
@@ -69,7 +66,7 @@ def arguments(spec: RunSpec, runsc: Path, sources: Mapping[Path, Path] | None = 
         line += ("--ro-bind", str(moved.get(path, path)), _outside(path))
     line += ("--ro-bind", str(moved.get(spec.workdir, spec.workdir)), _ROOT + spec.work)
     line += ("--ro-bind", str(runsc), "/runsc", "--chdir", "/")
-    return [*line, "--", "/runsc", *_FLAGS, "run", "--bundle=/bundle", NAME]
+    return [*line, "--", "/runsc", *FLAGS, "run", "--bundle=/bundle", NAME]
 
 
 def config(spec: RunSpec) -> dict[str, Any]:
@@ -80,7 +77,7 @@ def config(spec: RunSpec) -> dict[str, Any]:
         "root": {"path": _ROOT, "readonly": True},
         "hostname": "sandbox",
         "process": {
-            "args": ["/bin/sh", "-c", _GATE, layout.GATEKEEPER, *spec.argv],
+            "args": [*layout.GATE, *spec.argv],
             "cwd": spec.work,
             "env": [f"{name}={value}" for name, value in sorted(environment.items())],
             "user": {"uid": _INNER_ID, "gid": _INNER_ID},

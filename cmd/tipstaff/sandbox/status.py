@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import select
+import subprocess
 import time
 from collections.abc import Callable
+
+from tipstaff.sandbox.layout import READY
 
 _MAX_BYTES = 1 << 16
 _POLL_S = 0.0005
@@ -21,6 +25,15 @@ class Status:
     def __init__(self) -> None:
         self.descriptor = os.memfd_create("tipstaff-status")
         self.child = 0
+
+    def child_of(self, process: subprocess.Popen[bytes], deadline: float) -> int | None:
+        """What ``read_child`` gives, once the first process inside has said that it is there; None if it does not."""
+        output = process.stdout
+        assert output is not None  # noqa: S101 (it is a pipe)
+        ready, _, _ = select.select([output], [], [], max(deadline - time.monotonic(), 0))
+        if not ready or os.read(output.fileno(), len(READY)) != READY:
+            return None
+        return self.read_child(deadline, lambda: process.poll() is not None)
 
     def read_child(self, deadline: float, has_ended: Callable[[], bool]) -> int | None:
         """The host's process id of the first process inside; None if none was reported in time.

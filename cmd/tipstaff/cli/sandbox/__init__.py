@@ -11,6 +11,7 @@ from tipstaff.cli.program import LazyGroup
 VERBS: Mapping[str, tuple[str, str]] = {
     "doctor": ("doctor", "Probe every backend, and say what is missing and how to get it."),
     "escape": ("escape", "Try to get out of each backend, in every known way."),
+    "install": ("install", "Build a backend's program into the user's cache."),
     "run": ("run", "Run one command isolated, on a private copy of a folder."),
 }
 

@@ -1,0 +1,145 @@
+"""The speed of isolation: a run against the bare command of its backend, and warm runs against cold ones."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ratios import Promise, compare
+
+from tipstaff.errors import SandboxError
+from tipstaff.sandbox import gvisor, identity, runsc_bundle, toolchain
+from tipstaff.sandbox.backend import RunSpec, SandboxBackend
+from tipstaff.sandbox.profile import load
+from tipstaff.sandbox.selection import named
+from tipstaff.sandbox.toolchain import Host
+from tipstaff.sandbox.warm import repeat
+
+_RUNS = 20
+_REPEATED = 8
+
+
+def measure() -> Iterator[Promise]:
+    """Every promise about the sandbox; a backend that is not here is told and left out."""
+    with _folder() as folder:
+        spec = RunSpec(("/bin/true",), _made(folder / "input"), load("strict"), identity="bench")
+        bubblewrap = named("bubblewrap", spec.profile)
+        yield _against_bare("bubblewrap /bin/true", bubblewrap, spec, _bare_bubblewrap(spec), 1.3)
+        try:
+            runsc = named("gvisor", spec.profile)
+        except SandboxError as error:
+            print(f"gVisor is left out: {error.message}", file=sys.stderr)
+        else:
+            bare = _bare_gvisor(spec, _made(folder / "bundle"))
+            yield _against_bare("gVisor /bin/true", runsc, spec, bare, 1.2)
+        yield _warm(bubblewrap, _suite(_made(folder / "suite")))
+
+
+def _against_bare(
+    name: str, backend: SandboxBackend, spec: RunSpec, bare: Callable[[], object], limit: float
+) -> Promise:
+    def run() -> None:
+        result, _ = backend.run(spec)
+        if result.exit_code != 0:
+            raise RuntimeError(result.stderr)
+
+    ratios = compare(run, bare, times=_RUNS)
+    return Promise(f"a run under {name} / the bare command", ratios, limit)
+
+
+def _bare_bubblewrap(spec: RunSpec) -> Callable[[], object]:
+    """The very arguments of the library; the command waits behind the same gate."""
+    line = named("bubblewrap", spec.profile).argv(spec)
+    return lambda: _start(line, spec.workdir, b"go\n")
+
+
+def _bare_gvisor(spec: RunSpec, bundle: Path) -> Callable[[], object]:
+    """``runsc`` with the library's flags on a bundle of the host's own tree, as its manual says."""
+    config: dict[str, Any] = runsc_bundle.config(spec)
+    config["root"]["path"] = "/"
+    config["process"]["args"] = list(spec.argv)
+    config["process"]["cwd"] = "/"
+    for mount in config["mounts"]:
+        if mount["type"] == "bind":
+            mount |= {"type": "tmpfs", "source": "tmpfs"}
+    (bundle / "config.json").write_text(json.dumps(config))
+    flags = [flag for flag in runsc_bundle.FLAGS if not flag.startswith("--root=")]
+    program = str(shutil.copy(gvisor.programs()[0], bundle / "runsc"))
+    if identity.is_real_root():
+        identity.hand_over(bundle)
+    own = ("--rootless", f"--root={bundle}/state")
+    line = [program, *own, *flags, "run", f"--bundle={bundle}", "bare"]
+    return lambda: _start(line, bundle, b"")
+
+
+def _start(line: list[str], folder: Path, given: bytes) -> None:
+    done = subprocess.run(
+        line,
+        input=given,
+        capture_output=True,
+        env={},
+        cwd=folder,
+        check=False,
+        **identity.dropped(),
+    )
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.decode())
+
+
+def _warm(backend: SandboxBackend, spec: RunSpec) -> Promise:
+    warm = spec.profile.model_copy(update={"warm": True})
+    shared = RunSpec(**{**vars(spec), "profile": warm})
+
+    def together() -> None:
+        outcomes = repeat(backend, shared, _REPEATED)
+        if not all(result.warm and result.exit_code == 0 for result, _ in outcomes):
+            raise RuntimeError(str(outcomes[0][0]))
+
+    def one_by_one() -> None:
+        repeat(backend, spec, _REPEATED)
+
+    ratios = compare(together, one_by_one, times=1, rounds=3)
+    return Promise("eight runs of a golden suite, warm / cold", ratios, 0.4)
+
+
+def _suite(folder: Path) -> RunSpec:
+    """A golden suite of ten small tests, under the pytest of this environment."""
+    tests = "\n".join(f"def test_{n}():\n    assert sum(range({n})) >= 0" for n in range(10))
+    (folder / "test_ten.py").write_text(tests)
+    tools = toolchain.find(sys.executable, Host.current(folder))
+    return RunSpec(
+        (
+            tools.program,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--junitxml=/scratch/j.xml",
+        ),
+        folder,
+        load("strict"),
+        outputs=("/scratch/j.xml",),
+        environment={"PYTHONDONTWRITEBYTECODE": "1"},
+        readonly=tools.readonly,
+        identity="bench",
+    )
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o711)
+        yield Path(name)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
