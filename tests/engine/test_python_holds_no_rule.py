@@ -39,6 +39,8 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     ),
     "cli/output.py": (EFFECTS, "colours of effects"),
     "cli/policy/new.py": (EFFECTS - {"allow"}, "what a new rule can be made to give"),
+    "cli/sandbox/choice.py": ({"strict"}, "the profile that `sandbox escape` tries backends under"),
+    "cli/sandbox/escape.py": ({"strict"}, "the same, for its cases"),
     "cli/program.py": ({"audit", "augment"}, "the names of commands"),
     "documents/audit.py": (EFFECTS, "the words that a record may hold"),
     "documents/base.py": (TIERS | CLASSES | EFFECTS | ACTORS, "the words that documents may hold"),
