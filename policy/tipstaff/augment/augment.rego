@@ -90,8 +90,6 @@ _is_shorter if {
 	saved * 100 >= _facts.tokens.before * data.tipstaff.augment.reduction_percent
 }
 
-default _tokens_are_counted := false
-
 _tokens_are_counted if {
 	is_number(_facts.tokens.before)
 	is_number(_facts.tokens.after)
