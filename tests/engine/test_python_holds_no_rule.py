@@ -74,8 +74,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "pdp/keeper.py": ({"deny"}, "the kernel's own word for refusing a process new groups"),
     "project.py": (ACTORS, "what kind of actor the environment names"),
     "sandbox/escape/traps.py": ({"dev"}, "the folder of devices"),
-    "cli/sandbox/choice.py": ({"strict"}, "the profile that is tried where none is named"),
-    "cli/sandbox/escape.py": ({"strict"}, "the profile that the suite runs under"),
     "cli/sandbox/install.py": ({"gvisor"}, "the backend whose program can be built"),
     "sandbox/gvisor.py": ({"gvisor"}, "its own name"),
     "sandbox/bubblewrap.py": ({"bubblewrap"}, "its own name"),
