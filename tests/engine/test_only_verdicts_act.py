@@ -24,7 +24,7 @@ from tipstaff.errors import ActionDenied
 from tipstaff.evidence.diff import read
 from tipstaff.evidence.golden import GoldenRun
 from tipstaff.evidence.repository import Repository
-from tipstaff.healing.proposal import Request, _document
+from tipstaff.healing.proposal import Draft, Request
 
 SOURCE = Path(tipstaff.__file__).parent
 
@@ -70,11 +70,11 @@ def a_bench(workshop: Workshop) -> Iterator[Bench]:
     repository = Repository.open(workshop.root)
     with workshop.engine() as engine:
         diff = workshop.diff()
-        patch = read(repository, diff)
-        run = GoldenRun(None, None, None)
-        document = _document(Request(diff, "heal_additive", engine.actor.id), patch, run)
+        request = Request(diff, "heal_additive", engine.actor.id)
+        draft = Draft.read(engine, repository, request, say=lambda line: None)
+        document = draft.document(GoldenRun(None, None, None))
         enforcer = Enforcer(engine, repository, say=lambda line: None)
-        yield Bench(workshop, engine, enforcer, Proposed(document, diff, patch), waiting)
+        yield Bench(workshop, engine, enforcer, Proposed(document, diff, draft.patch), waiting)
 
 
 @pytest.fixture
