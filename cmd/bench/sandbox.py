@@ -15,8 +15,10 @@ from typing import Any
 from ratios import Promise, compare
 
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import gvisor, identity, runsc_bundle, toolchain
+from tipstaff.sandbox import identity, toolchain
 from tipstaff.sandbox.backend import RunSpec, SandboxBackend
+from tipstaff.sandbox.gvisor import bundle as oci
+from tipstaff.sandbox.gvisor import program as runsc_program
 from tipstaff.sandbox.profile import load
 from tipstaff.sandbox.selection import named
 from tipstaff.sandbox.toolchain import Host
@@ -62,7 +64,7 @@ def _bare_bubblewrap(spec: RunSpec) -> Callable[[], object]:
 
 def _bare_gvisor(spec: RunSpec, bundle: Path) -> Callable[[], object]:
     """``runsc`` with the library's flags on a bundle of the host's own tree, as its manual says."""
-    config: dict[str, Any] = runsc_bundle.config(spec)
+    config: dict[str, Any] = oci.config(spec)
     config["root"]["path"] = "/"
     config["process"]["args"] = list(spec.argv)
     config["process"]["cwd"] = "/"
@@ -70,8 +72,8 @@ def _bare_gvisor(spec: RunSpec, bundle: Path) -> Callable[[], object]:
         if mount["type"] == "bind":
             mount |= {"type": "tmpfs", "source": "tmpfs"}
     (bundle / "config.json").write_text(json.dumps(config))
-    flags = [flag for flag in runsc_bundle.FLAGS if not flag.startswith("--root=")]
-    program = str(shutil.copy(gvisor.programs()[0], bundle / "runsc"))
+    flags = [flag for flag in oci.FLAGS if not flag.startswith("--root=")]
+    program = str(shutil.copy(runsc_program.programs()[0], bundle / "runsc"))
     if identity.is_real_root():
         identity.hand_over(bundle)
     own = ("--rootless", f"--root={bundle}/state")

@@ -178,7 +178,7 @@ def test_table_of_good_calls_names_every_verb() -> None:
 def test_each_verb_that_works_prints_one_document(
     alone: Workshop, words: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tipstaff.sandbox.runsc_program.install", lambda say: Path("/opt/runsc"))
+    monkeypatch.setattr("tipstaff.sandbox.gvisor.program.install", lambda say: Path("/opt/runsc"))
     alone.run("sidecar", "start")
     for verb, (arguments, code) in GOOD.items():
         Path(words["new"]).unlink(missing_ok=True)

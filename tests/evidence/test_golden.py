@@ -15,7 +15,7 @@ from tipstaff.errors import ContractError
 from tipstaff.evidence import diff, golden
 from tipstaff.evidence.golden import GoldenRun
 from tipstaff.evidence.repository import Repository
-from tipstaff.sandbox import bubblewrap
+from tipstaff.sandbox.bubblewrap import backend as bubblewrap
 from tipstaff.sandbox.profile import load
 
 COUNT = "skills/word-count/scripts/count.py"

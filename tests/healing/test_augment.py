@@ -40,7 +40,7 @@ def scene(workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[RunSpec]:
     """Everything that is run in a sandbox from here on."""
-    from tipstaff.sandbox.bubblewrap import BubblewrapBackend
+    from tipstaff.sandbox.bubblewrap.backend import BubblewrapBackend
 
     seen: list[RunSpec] = []
     usual = BubblewrapBackend.run

@@ -14,11 +14,13 @@ from support.sandboxes import environment, snippet, strict
 from tipstaff.documents.sandbox import SandboxProfile
 from tipstaff.errors import SandboxError
 from tipstaff.evidence import golden
-from tipstaff.sandbox import bubblewrap, launch, nsjail, selection
+from tipstaff.sandbox import launch, selection
 from tipstaff.sandbox.backend import SandboxBackend
-from tipstaff.sandbox.bubblewrap import BubblewrapBackend
+from tipstaff.sandbox.bubblewrap import backend as bubblewrap
+from tipstaff.sandbox.bubblewrap.backend import BubblewrapBackend
 from tipstaff.sandbox.diagnosis import diagnose
-from tipstaff.sandbox.nsjail import NsjailBackend
+from tipstaff.sandbox.nsjail import backend as nsjail
+from tipstaff.sandbox.nsjail.backend import NsjailBackend
 
 Make = Callable[[Path, SandboxProfile], SandboxBackend]
 KINDS: dict[str, tuple[ModuleType, Make]] = {

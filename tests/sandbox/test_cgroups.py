@@ -135,8 +135,8 @@ def test_without_groups_the_supervisor_holds_memory_and_cpu_time(
 def test_a_limit_that_a_backend_cannot_hold_makes_it_unfit_for_strict(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from tipstaff.sandbox import bubblewrap
-    from tipstaff.sandbox.bubblewrap import BubblewrapBackend
+    from tipstaff.sandbox.bubblewrap import backend as bubblewrap
+    from tipstaff.sandbox.bubblewrap.backend import BubblewrapBackend
     from tipstaff.sandbox.profile import load
 
     monkeypatch.setattr(BubblewrapBackend, "unenforced", lambda self: ("inodes", "cpu_s"))

@@ -12,9 +12,11 @@ import pytest
 from support.leaky import LeakyBackend
 from support.sandboxes import strict
 from tipstaff.errors import ContractError, SandboxError
-from tipstaff.sandbox import bubblewrap, layout, mounts, seccomp
+from tipstaff.sandbox import mounts, seccomp
 from tipstaff.sandbox.backend import SandboxBackend
-from tipstaff.sandbox.bubblewrap import BubblewrapBackend
+from tipstaff.sandbox.bubblewrap import backend as bubblewrap
+from tipstaff.sandbox.bubblewrap import layout
+from tipstaff.sandbox.bubblewrap.backend import BubblewrapBackend
 from tipstaff.sandbox.escape import cases, suite
 from tipstaff.sandbox.escape.cases import Case
 

@@ -18,9 +18,11 @@ import pytest
 
 from support.sandboxes import comes_true, present, run_inside, snippet, strict, tree_of
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import cgroup, gvisor, runsc_bundle, runsc_program, seccomp
+from tipstaff.sandbox import cgroup, seccomp
 from tipstaff.sandbox.backend import RunSpec
-from tipstaff.sandbox.gvisor import GvisorBackend
+from tipstaff.sandbox.gvisor import backend as gvisor
+from tipstaff.sandbox.gvisor import bundle, program
+from tipstaff.sandbox.gvisor.backend import GvisorBackend
 
 TESTS = Path(__file__).parents[1]
 SPEC = RunSpec(("/bin/true",), Path("/srv/input"), strict(), readonly=(Path("/opt/tool"),))
@@ -38,7 +40,7 @@ def backend() -> GvisorBackend:
 
 
 def test_the_guest_has_no_network_no_terminal_and_no_rights() -> None:
-    config = runsc_bundle.config(SPEC)
+    config = bundle.config(SPEC)
     process = config["process"]
     assert (process["terminal"], process["noNewPrivileges"], process["capabilities"]) == (
         False,
@@ -48,14 +50,14 @@ def test_the_guest_has_no_network_no_terminal_and_no_rights() -> None:
     assert process["user"] == {"uid": 65534, "gid": 65534}
     assert config["root"] == {"path": "/root", "readonly": True}
     assert {"type": "network"} in config["linux"]["namespaces"]
-    line = runsc_bundle.arguments(SPEC, Path("/opt/runsc"))
+    line = bundle.arguments(SPEC, Path("/opt/runsc"))
     assert {"--network=none", "--platform=systrap", "--host-uds=none"} <= set(line)
     assert "--rootless" not in line
 
 
 def test_only_three_sized_folders_can_be_written_to() -> None:
-    writable = [m for m in runsc_bundle.config(SPEC)["mounts"] if "rw" in m["options"]]
-    line = runsc_bundle.arguments(SPEC, Path("/opt/runsc"))
+    writable = [m for m in bundle.config(SPEC)["mounts"] if "rw" in m["options"]]
+    line = bundle.arguments(SPEC, Path("/opt/runsc"))
     sized = [line[i + 3] for i, word in enumerate(line) if word == "--size"]
     assert [m["destination"] for m in writable] == ["/scratch", "/tmp", "/dev/shm"]
     assert [m["source"] for m in writable] == sized
@@ -64,9 +66,7 @@ def test_only_three_sized_folders_can_be_written_to() -> None:
 
 
 def test_the_input_and_the_visible_paths_lie_below_the_guests_read_only_root() -> None:
-    line = runsc_bundle.arguments(
-        SPEC, Path("/opt/runsc"), {Path("/srv/input"): Path("/tmp/moved/0")}
-    )
+    line = bundle.arguments(SPEC, Path("/opt/runsc"), {Path("/srv/input"): Path("/tmp/moved/0")})
     joined = " ".join(line)
     assert "--ro-bind /opt/tool /root/opt/tool" in joined
     assert "--ro-bind /tmp/moved/0 /root/work" in joined
@@ -76,20 +76,18 @@ def test_the_guests_environment_is_the_profiles_and_nothing_of_the_host(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
-    given = runsc_bundle.config(SPEC)["process"]["env"]
+    given = bundle.config(SPEC)["process"]["env"]
     assert given == sorted(f"{name}={value}" for name, value in strict().environment.items())
 
 
 def test_the_guests_kernel_refuses_what_a_hosts_filter_refuses() -> None:
-    rules = runsc_bundle.config(SPEC)["linux"]["seccomp"]["syscalls"]
+    rules = bundle.config(SPEC)["linux"]["seccomp"]["syscalls"]
     assert rules[0]["names"] == sorted(seccomp.denied())
     assert sum(rule["names"] == ["clone"] for rule in rules) == 7
 
 
 def test_every_limit_of_a_process_is_in_the_configuration() -> None:
-    given = {
-        limit["type"]: limit["soft"] for limit in runsc_bundle.config(SPEC)["process"]["rlimits"]
-    }
+    given = {limit["type"]: limit["soft"] for limit in bundle.config(SPEC)["process"]["rlimits"]}
     assert given == {
         "RLIMIT_CPU": 30,
         "RLIMIT_DATA": 512 << 20,
@@ -102,7 +100,7 @@ def test_every_limit_of_a_process_is_in_the_configuration() -> None:
 
 def test_a_visible_path_that_would_cover_the_layout_is_refused() -> None:
     with pytest.raises(SandboxError) as caught:
-        runsc_bundle.arguments(replace(SPEC, readonly=(Path("/proc"),)), Path("/opt/runsc"))
+        bundle.arguments(replace(SPEC, readonly=(Path("/proc"),)), Path("/opt/runsc"))
     assert caught.value.code == "sandbox.visible_path"
 
 
@@ -274,7 +272,7 @@ def test_nothing_lives_on_after_tipstaff_was_killed(
     program = f"""
 from pathlib import Path
 from support.sandboxes import snippet, strict
-from tipstaff.sandbox import gvisor
+from tipstaff.sandbox.gvisor import backend as gvisor
 backend = gvisor.GvisorBackend(Path({backend.probe().program!r}), strict())
 print(backend.probe().available, flush=True)
 code = "import os, signal, time\\nsignal.signal(15, signal.SIG_IGN)\\nos.fork() or os.setsid()\\n"
@@ -394,4 +392,4 @@ def test_a_run_never_builds_gvisor(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     (tmp_path / "go").chmod(0o755)
     assert gvisor.programs() == ()
     assert not (tmp_path / "built").exists()
-    assert not runsc_program.managed_path().exists()
+    assert not program.managed_path().exists()

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from support.sandboxes import strict
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import layout
 from tipstaff.sandbox.backend import RunSpec
-from tipstaff.sandbox.bubblewrap import BubblewrapBackend
+from tipstaff.sandbox.bubblewrap import layout
+from tipstaff.sandbox.bubblewrap.backend import BubblewrapBackend
 
 WRITABLE = ["/dev/shm", "/tmp", "/scratch"]
 NAMES = st.text("abw.-", min_size=1, max_size=4).filter(lambda name: name not in (".", ".."))

@@ -12,7 +12,8 @@ import pytest
 from support.sandboxes import present
 from tipstaff.documents import config
 from tipstaff.errors import Error
-from tipstaff.sandbox import cgroup, launch, mounts, nsjail_layout, process, run, seccomp, selection
+from tipstaff.sandbox import cgroup, launch, mounts, process, run, seccomp, selection
+from tipstaff.sandbox.nsjail import layout as nsjail_layout
 from traceability.test_planted_faults import module
 
 Plant = Callable[[pytest.MonkeyPatch], None]

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from support.sandboxes import environment, strict
-from tipstaff.sandbox import bubblewrap, layout, mounts, prober, seccomp
+from tipstaff.sandbox import mounts, prober, seccomp
 from tipstaff.sandbox.backend import RunSpec
-from tipstaff.sandbox.bubblewrap import BubblewrapBackend
+from tipstaff.sandbox.bubblewrap import backend as bubblewrap
+from tipstaff.sandbox.bubblewrap import layout
+from tipstaff.sandbox.bubblewrap.backend import BubblewrapBackend
 
 Line = list[str]
 

@@ -13,8 +13,9 @@ import pytest
 from tipstaff.documents.base import parse
 from tipstaff.documents.sandbox import SandboxProfile, SandboxResult
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import cgroup, gvisor
+from tipstaff.sandbox import cgroup
 from tipstaff.sandbox.backend import RunSpec, SandboxBackend
+from tipstaff.sandbox.gvisor import backend as gvisor
 from tipstaff.sandbox.microvm.firecracker import can_start
 from tipstaff.sandbox.profile import load
 from tipstaff.sandbox.selection import KINDS, named

@@ -12,13 +12,15 @@ from tipstaff.documents.base import parse
 from tipstaff.documents.config import SandboxSettings
 from tipstaff.documents.sandbox import SandboxProfile
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import bubblewrap, gvisor, nsjail
 from tipstaff.sandbox.backend import Probe, SandboxBackend
-from tipstaff.sandbox.bubblewrap import BubblewrapBackend
-from tipstaff.sandbox.gvisor import GvisorBackend
+from tipstaff.sandbox.bubblewrap import backend as bubblewrap
+from tipstaff.sandbox.bubblewrap.backend import BubblewrapBackend
+from tipstaff.sandbox.gvisor import backend as gvisor
+from tipstaff.sandbox.gvisor.backend import GvisorBackend
 from tipstaff.sandbox.microvm import firecracker
 from tipstaff.sandbox.microvm.firecracker import Firecracker
-from tipstaff.sandbox.nsjail import NsjailBackend
+from tipstaff.sandbox.nsjail import backend as nsjail
+from tipstaff.sandbox.nsjail.backend import NsjailBackend
 from tipstaff.sandbox.profile import load
 from tipstaff.sandbox.unisolated import UnisolatedBackend
 

@@ -18,11 +18,11 @@ def install(backend: str, as_json: bool) -> int:
 
     Exits 3 when it cannot be built.
     """
-    from tipstaff.sandbox import runsc_program
+    from tipstaff.sandbox.gvisor import program
 
-    path = runsc_program.install(say)
+    path = program.install(say)
     if as_json:
-        print_json({"backend": backend, "version": runsc_program.VERSION, "program": str(path)})
+        print_json({"backend": backend, "version": program.VERSION, "program": str(path)})
     else:
         print(path)
     return 0

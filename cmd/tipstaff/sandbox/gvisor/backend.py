@@ -20,21 +20,24 @@ from pathlib import Path
 from tipstaff.documents.sandbox import SandboxProfile
 from tipstaff.documents.text import visible
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import bubblewrap, cgroup, runsc_bundle, runsc_program
+from tipstaff.sandbox import cgroup
 from tipstaff.sandbox.backend import SCRATCH, RunSpec
-from tipstaff.sandbox.bubblewrap import BubblewrapBackend
+from tipstaff.sandbox.bubblewrap import backend as bubblewrap
+from tipstaff.sandbox.bubblewrap.backend import BubblewrapBackend
+from tipstaff.sandbox.bubblewrap.status import Status
 from tipstaff.sandbox.cgroup import Group
 from tipstaff.sandbox.collection import take
+from tipstaff.sandbox.gvisor import bundle
+from tipstaff.sandbox.gvisor import program as runsc
+from tipstaff.sandbox.gvisor.control import limit_processes, open_memory
 from tipstaff.sandbox.launch import Running, Ways, held_back, open_all, spawn
 from tipstaff.sandbox.process import supervise
 from tipstaff.sandbox.run import Finished, ProbedBackend, Start, home
-from tipstaff.sandbox.runsc_control import limit_processes, open_memory
-from tipstaff.sandbox.status import Status
 from tipstaff.sandbox.usage import tree
 
 NAME = "gvisor"
 INSTALL = "run `tipstaff sandbox install gvisor`, which takes Go and some minutes"
-programs = runsc_program.programs
+programs = runsc.programs
 _BLOCK_BYTES = 512
 _BROKEN_EXIT_CODE = 128
 _BROKEN = re.compile(rb"^(?:running|starting|waiting on) container\b.*\Z", re.M | re.S)
@@ -58,11 +61,11 @@ class GvisorBackend(ProbedBackend):
 
     def argv(self, spec: RunSpec) -> list[str]:
         """See ``SandboxBackend.argv``."""
-        return [str(self._launcher), *runsc_bundle.arguments(spec, self._program)]
+        return [str(self._launcher), *bundle.arguments(spec, self._program)]
 
     def version(self) -> str | None:
         """See ``ProbedBackend.version``."""
-        found = runsc_program.version(self._program)
+        found = runsc.version(self._program)
         return f"{NAME} {found}" if found else None
 
     def needed(self) -> tuple[Path, ...]:
@@ -97,13 +100,13 @@ def _complete(running: Running, spec: RunSpec, group: Group | None) -> Finished:
     """Set the limits, let the command run to its end or to one of them, and take out what it was asked for."""
     limits = spec.profile.limits
     root = f"/proc/{running.supervised.root_pid}/root"
-    control = root + runsc_bundle.CONTROL
+    control = root + bundle.CONTROL
     with ExitStack() as stack:
-        folders = open_all(root, tuple(runsc_bundle.WRITABLE.values()))
+        folders = open_all(root, tuple(bundle.WRITABLE.values()))
         memory = open_memory(control, timeout_s=_left(running))
         for descriptor in (memory, *folders.values()):
             stack.callback(os.close, descriptor)
-        limit_processes(control, runsc_bundle.CGROUP, limits.processes, timeout_s=_left(running))
+        limit_processes(control, bundle.CGROUP, limits.processes, timeout_s=_left(running))
         if group is not None:
             for pid in set(tree(running.supervised.root_pid)) - group.processes():
                 group.add(pid)
@@ -112,7 +115,7 @@ def _complete(running: Running, spec: RunSpec, group: Group | None) -> Finished:
         )
         _release(running)
         ended = supervise(watched, limits, group=group, folders=tuple(folders.values()))
-        taken = take(folders[runsc_bundle.WRITABLE[SCRATCH]], spec.outputs, root=SCRATCH)
+        taken = take(folders[bundle.WRITABLE[SCRATCH]], spec.outputs, root=SCRATCH)
     finished = running.judge(ended, taken)
     broken = finished.exit_code == _BROKEN_EXIT_CODE and _BROKEN.search(ended.stderr)
     if broken:
@@ -138,17 +141,17 @@ def _release(running: Running) -> None:
 
 
 def _spawn(start: Start, launcher: Path, status: int) -> subprocess.Popen[bytes]:
-    bundle = os.memfd_create("tipstaff-bundle")
+    config = os.memfd_create("tipstaff-config")
     try:
-        with open(bundle, "wb", closefd=False) as file:
-            file.write(json.dumps(runsc_bundle.config(start.spec)).encode())
-        os.lseek(bundle, 0, os.SEEK_SET)
-        fixed = ("--json-status-fd", str(status), "--file", str(bundle), runsc_bundle.CONFIG)
-        inner = runsc_bundle.arguments(start.spec, start.program, start.sources)
+        with open(config, "wb", closefd=False) as file:
+            file.write(json.dumps(bundle.config(start.spec)).encode())
+        os.lseek(config, 0, os.SEEK_SET)
+        fixed = ("--json-status-fd", str(status), "--file", str(config), bundle.CONFIG)
+        inner = bundle.arguments(start.spec, start.program, start.sources)
         line = (str(launcher), *fixed, *inner)
-        return spawn(line, (status, bundle), fix=BubblewrapBackend.remedy, ends_with_us=False)
+        return spawn(line, (status, config), fix=BubblewrapBackend.remedy, ends_with_us=False)
     finally:
-        os.close(bundle)
+        os.close(config)
 
 
 def _refusal(stderr: bytes, exit_code: int | None) -> SandboxError:

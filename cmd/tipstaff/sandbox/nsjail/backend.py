@@ -15,11 +15,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import nsjail_layout
 from tipstaff.sandbox.backend import RunSpec
 from tipstaff.sandbox.diagnosis import diagnose
 from tipstaff.sandbox.launch import Ways, held_back, only_child, spawn
-from tipstaff.sandbox.nsjail_folders import taken_away
+from tipstaff.sandbox.nsjail import layout
+from tipstaff.sandbox.nsjail.folders import taken_away
 from tipstaff.sandbox.run import Finished, ProbedBackend, Start
 
 NAME = "nsjail"
@@ -48,8 +48,8 @@ class NsjailBackend(ProbedBackend):
     libraries = "*.libs/libnl*"
 
     def argv(self, spec: RunSpec) -> list[str]:
-        """See ``SandboxBackend.argv``; the configuration is ``nsjail_layout.config``."""
-        return [str(self._program), *nsjail_layout.command(spec)]
+        """See ``SandboxBackend.argv``; the configuration is ``layout.config``."""
+        return [str(self._program), *layout.command(spec)]
 
     def version(self) -> str | None:
         """nsjail does not say its version; its package does."""
@@ -66,9 +66,9 @@ class NsjailBackend(ProbedBackend):
         with ExitStack() as stack:
             config = _memory(stack, "tipstaff-config")
             log = _memory(stack, "tipstaff-log")
-            os.write(config, nsjail_layout.config(start.spec, start.sources).encode())
+            os.write(config, layout.config(start.spec, start.sources).encode())
             files = ("--config", f"/proc/self/fd/{config}", "--log_fd", str(log))
-            line = (str(start.program), *files, *nsjail_layout.command(start.spec))
+            line = (str(start.program), *files, *layout.command(start.spec))
 
             def refusal(stderr: bytes, exit_code: int | None) -> SandboxError:
                 return setup_failure(os.pread(log, _MAX_BYTES, 0) + stderr, exit_code)

@@ -1,0 +1,1 @@
+"""bubblewrap: its arguments, its report of a run, and the backend."""

@@ -1,0 +1,1 @@
+"""gVisor: its program, OCI bundle and control socket, and the backend."""

@@ -1,0 +1,1 @@
+"""nsjail: its configuration, its folders on the host, and the backend."""
