@@ -7,21 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from support.sandboxes import kills_are_counted, present, run_inside, strict
+from support.sandboxes import hog, kills_are_counted, present, run_inside, strict
 from tipstaff.sandbox import cgroup
 from tipstaff.sandbox.cgroup import Group, Place, find_places
 
-HOG = """
-import mmap, time
-blocks = []
-for _ in range(30):
-    block = mmap.mmap(-1, 10 << 20)
-    for page in range(0, 10 << 20, 4096):
-        block[page] = 1
-    blocks.append(block)
-time.sleep(5)
-print('got it')
-"""
 SPENDERS = """
 import os, time
 for _ in range(20):
@@ -108,7 +97,7 @@ def test_a_group_of_another_pid_namespace_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.req("S-09", "S-10")
 @pytest.mark.parametrize("name", ["bubblewrap", "nsjail"])
 def test_memory_of_all_together_is_the_kernels_to_hold(name: str, tmp_path: Path) -> None:
-    result = run_inside(present(name), HOG, tmp_path / "in", memory_mb=128)
+    result = run_inside(present(name), hog(300), tmp_path / "in", memory_mb=128)
     assert (result.exit_code, result.oom, result.limit) in (
         (137, True, "memory_mb"),
         (137, True, None),
@@ -124,8 +113,8 @@ def test_without_groups_the_supervisor_holds_memory_and_cpu_time(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cgroup, "places", lambda: ())
-    hog = run_inside(present(name), HOG, tmp_path / "in", memory_mb=128)
-    assert (hog.exit_code, hog.oom, hog.limit) == (137, True, "memory_mb")
+    hogged = run_inside(present(name), hog(300), tmp_path / "in", memory_mb=128)
+    assert (hogged.exit_code, hogged.oom, hogged.limit) == (137, True, "memory_mb")
     spent = run_inside(present(name), SPENDERS, tmp_path / "in", cpu_s=1, wall_s=60)
     assert (spent.exit_code, spent.limit) == (137, "cpu_s")
     assert spent.oom is None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.sandboxes import comes_true, processes_with, run_inside, snippet, strict
+from support.sandboxes import comes_true, hog, processes_with, run_inside, snippet, strict
 from tipstaff.sandbox.backend import SandboxBackend
 
 
@@ -26,18 +26,7 @@ def test_allocating_more_than_the_memory_limit_fails(
 def test_shared_memory_over_the_limit_is_killed_and_said(
     backend: SandboxBackend, tmp_path: Path
 ) -> None:
-    code = """
-import mmap, time
-blocks = []
-for _ in range(60):
-    block = mmap.mmap(-1, 10 << 20)
-    for page in range(0, 10 << 20, 4096):
-        block[page] = 1
-    blocks.append(block)
-time.sleep(5)
-print('got it')
-"""
-    result = run_inside(backend, code, tmp_path / "in", memory_mb=128)
+    result = run_inside(backend, hog(600), tmp_path / "in", memory_mb=128)
     assert result.exit_code == 137
     assert result.oom is True
     assert "got it" not in result.stdout

@@ -54,6 +54,21 @@ def kills_are_counted() -> bool:
     return any("memory" in place.controllers for place in cgroup.places())
 
 
+def hog(memory_mb: int) -> str:
+    """Code that takes shared memory, 10 MiB after the other, and says so if nobody ends it."""
+    return f"""
+import mmap, time
+blocks = []
+for _ in range({memory_mb // 10}):
+    block = mmap.mmap(-1, 10 << 20)
+    for page in range(0, 10 << 20, 4096):
+        block[page] = 1
+    blocks.append(block)
+time.sleep(5)
+print('got it')
+"""
+
+
 def strict(**limits: int) -> SandboxProfile:
     """The strict profile with some limits changed."""
     profile = load("strict")

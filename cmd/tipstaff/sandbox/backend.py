@@ -11,24 +11,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, get_args
 
+from tipstaff.documents.config import Protection
 from tipstaff.documents.sandbox import Kernel, SandboxProfile, SandboxResult
 from tipstaff.documents.strict_json import digest
 from tipstaff.sandbox.tree import content_sha256
 
 SCRATCH = "/scratch"
-PROTECTIONS = (
-    "network",
-    "write",
-    "home",
-    "environment",
-    "processes",
-    "descriptors",
-    "privileges",
-    "terminal",
-    "system_calls",
-)
+PROTECTIONS: tuple[str, ...] = get_args(Protection)
 _WORK = "/work"
 _OTHER_WORK = "/copy"
 _SPEC_DOMAIN = "tipstaff.sandbox.spec.v1"
