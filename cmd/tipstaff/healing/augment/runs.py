@@ -9,7 +9,6 @@ one, so what is expected cannot be copied. Not seen: what changes more slowly, s
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import time
 from collections.abc import Iterable, Sequence
@@ -140,7 +139,7 @@ def _spec(
         environment={
             "LANG": _LOCALES[number % len(_LOCALES)],
             "TZ": _ZONES[number % len(_ZONES)],
-            "PATH": os.pathsep.join(dict.fromkeys((*python.path, *own.split(os.pathsep)))),
+            "PATH": python.search_path(own),
         },
         readonly=python.readonly,
         identity=f"{setting.tree} {script} {given} {number}",
