@@ -40,16 +40,16 @@ def scene(workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[RunSpec]:
     """Everything that is run in a sandbox from here on."""
-    from tipstaff.sandbox.bubblewrap.backend import BubblewrapBackend
+    from tipstaff.sandbox.run import ProbedBackend
 
     seen: list[RunSpec] = []
-    usual = BubblewrapBackend.run
+    usual = ProbedBackend.run
 
-    def run(self: BubblewrapBackend, spec: RunSpec) -> Any:
+    def run(self: ProbedBackend, spec: RunSpec) -> Any:
         seen.append(spec)
         return usual(self, spec)
 
-    monkeypatch.setattr(BubblewrapBackend, "run", run)
+    monkeypatch.setattr(ProbedBackend, "run", run)
     return seen
 
 
@@ -122,10 +122,11 @@ def _demand_told(scene: AugmentScene, told: Any) -> None:
 
 @pytest.mark.req("A-06", "A-07")
 def test_proven_script_is_ready_at_once_where_the_team_lets_low_risk_through(
-    scene: AugmentScene,
+    scene: AugmentScene, ran: list[RunSpec]
 ) -> None:
     scene.workshop.configure(**OPEN)
     outcome = scene.propose()
+    assert len(ran) >= 8 * len(CASES)
     assert answer(outcome) == ("allow", ["tier.auto_if_tests_pass"])
     assert outcome.change.verdict.facts["low_risk"] is True
     assert outcome.change.verdict.facts["purely_additive"] is False
