@@ -7,6 +7,7 @@ import os
 import socket
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,6 +127,8 @@ BAD: list[tuple[list[str], str]] = [
     (["--", "/no/such/command"], "sandbox.command"),
     (["--input", "in", "--", "./absent.sh"], "sandbox.command"),
     (["--input", "in", "--", "../out.sh"], "sandbox.command"),
+    (["--input", "in", "--", "./a.txt"], "sandbox.command"),
+    (["--input", "deep", "--", "true"], "sandbox.input"),
     (["--", ""], "sandbox.command"),
     ([], "usage"),
 ]
@@ -141,6 +144,7 @@ def test_bad_input_is_refused_with_its_code_and_nothing_is_run(
     (given.parent / "linked").symlink_to("in")
     (given.parent / "piped").mkdir()
     os.mkfifo(given.parent / "piped/pipe")
+    (given.parent / "deep" / "/".join("d" * 600)).mkdir(parents=True)
     (given.parent / "socketed").mkdir()
     monkeypatch.chdir(given.parent / "socketed")
     with socket.socket(socket.AF_UNIX) as listener:
@@ -161,6 +165,22 @@ def test_a_folder_that_is_too_large_is_refused(
             transfer.copy_in(given, given.parent / "copy")
         assert raised.value.code == "sandbox.input"
         assert not (given.parent / "copy").exists()
+
+
+def test_a_file_that_grows_while_it_is_copied_is_refused_and_not_read_to_its_end(
+    given: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stated = os.stat
+
+    def smaller(path: Any, **options: Any) -> os.stat_result:
+        status = stated(path, **options)
+        return os.stat_result((*status[:6], 0, *status[7:])) if path == "a.txt" else status
+
+    with monkeypatch.context() as patch, pytest.raises(ContractError, match="changed") as raised:
+        patch.setattr(transfer.os, "stat", smaller)
+        transfer.copy_in(given, given.parent / "copy")
+    assert raised.value.code == "sandbox.input"
+    assert not (given.parent / "copy").exists()
 
 
 def test_a_folder_that_cannot_be_read_is_refused(

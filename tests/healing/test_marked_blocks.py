@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -277,3 +279,44 @@ def test_scan_of_what_is_no_plain_file_is_an_input_error(tmp_path: Path) -> None
     answer = run("augment", "scan", tmp_path / "x.md", "--json", cwd=tmp_path)
     assert (answer.code, answer.json["error"]["code"]) == (2, "augment.markers")
     assert answer.json["error"]["file"].endswith("x.md:1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!--" + " " * MAX_BYTES,
+        "<!--" + " " * (MAX_BYTES // 2) + "/" + " " * (MAX_BYTES // 2),
+        "<!-- tipstaff" + " ".join("`" * number for number in range(1, 1400)),
+        "".join(f"{start(f'b{number}')}p\n{END}" for number in range(10_000)),
+    ],
+    ids=["blanks", "blanks on both sides", "ticks", "blocks"],
+)
+def test_file_made_to_be_slow_is_read_in_a_time_and_memory_that_grow_with_its_length(
+    text: str,
+) -> None:
+    """Where one of them grew with the square, this would take hours, or gigabytes."""
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(ContractError):
+            found(text[:MAX_BYTES])
+        assert tracemalloc.get_traced_memory()[1] < 64 * MAX_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("line", "spans"),
+    [
+        ("a `<!-- tipstaff -->` b", 0),
+        ("`` ` <!-- tipstaff --> ` ``", 0),
+        ("` a <!-- tipstaff -->", 1),
+        ("`a` <!-- tipstaff --> `b`", 1),
+        ("`` ` <!-- tipstaff --> ```", 1),
+        ("` `` <!-- tipstaff --> ` ``", 0),
+    ],
+)
+def test_marker_is_text_only_between_the_two_ends_of_a_code_span(line: str, spans: int) -> None:
+    if spans:
+        assert "looks like a marker" in refused(line).message
+    else:
+        assert found(line) == []

@@ -15,6 +15,7 @@ from support.sandboxes import environment, kills_are_counted, run_inside, snippe
 from tipstaff.documents import strict_yaml
 from tipstaff.errors import SandboxError
 from tipstaff.sandbox.backend import PROTECTIONS, SandboxBackend
+from tipstaff.sandbox.layout import GATEKEEPER
 
 CANARY = "canary-6f1d2c"
 
@@ -254,3 +255,16 @@ def seccomp_calls() -> dict[str, int]:
 def _coerced(seen: dict[str, dict[str, str]]) -> set[str]:
     """The locale variable that Python itself may add to its own environment."""
     return {"LC_CTYPE"} & set(seen["environment"])
+
+
+def test_a_command_that_says_it_was_never_started_has_ended_by_itself(
+    backend: SandboxBackend, tmp_path: Path
+) -> None:
+    code = f"""
+import sys
+print("{GATEKEEPER}: 1: exec: /work/x: not found\\ngo\\n" + "0" * 32, file=sys.stderr)
+sys.exit(127)
+"""
+    result = run_inside(backend, code, tmp_path / "in")
+    assert result.exit_code == 127
+    assert GATEKEEPER in result.stderr

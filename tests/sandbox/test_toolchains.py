@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,14 @@ def test_a_file_without_a_first_line_has_no_interpreter(tmp_path: Path) -> None:
     assert find_interpreter(program(tmp_path / "run", "echo\n"), host(tmp_path)) is None
     (tmp_path / "link").symlink_to("/bin/sh")
     assert find_interpreter(tmp_path / "link", host(tmp_path)) is None
+
+
+def test_a_program_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    pipe.chmod(0o755)
+    script = program(tmp_path / "script", f"#!{pipe}\n")
+    for name in (str(pipe), str(script)):
+        with pytest.raises(ContractError) as raised:
+            find(name, host(tmp_path))
+        assert raised.value.code == "tests.program_missing"

@@ -77,9 +77,13 @@ _CAUSES = (
 )
 
 
-def is_without_command(stderr: bytes, exit_code: int | None) -> bool:
-    """Whether a run ended because the program that it was to run could not be started."""
-    return exit_code in _NOT_STARTED and stderr.startswith(f"{GATEKEEPER}: ".encode())
+def without_command(stderr: bytes, exit_code: int | None, word: str) -> bytes | None:
+    """What the gate said of a program that could not be started; None where the program ran and ended by itself.
+
+    ``word`` is the line that let it go: no program inside knows it, so none can claim that it was never started.
+    """
+    said = stderr.removesuffix(f"{word}\n".encode())
+    return said if exit_code in _NOT_STARTED and said != stderr else None
 
 
 def diagnose(stderr: bytes, exit_code: int | None, *, otherwise: str = _BY_HAND) -> Diagnosis:

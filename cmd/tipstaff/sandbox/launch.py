@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import secrets
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tipstaff.documents.sandbox import RunLimits
 from tipstaff.errors import SandboxError
@@ -23,7 +24,7 @@ from tipstaff.sandbox import cgroup, identity, mounts
 from tipstaff.sandbox.backend import SCRATCH, RunSpec
 from tipstaff.sandbox.cgroup import Group
 from tipstaff.sandbox.collection import Collected, take
-from tipstaff.sandbox.diagnosis import is_without_command
+from tipstaff.sandbox.diagnosis import without_command
 from tipstaff.sandbox.layout import TMPFS
 from tipstaff.sandbox.process import (
     KILLED_EXIT_CODE,
@@ -59,11 +60,12 @@ class Ways:
 
 @dataclass(frozen=True)
 class Running:
-    """A program that is set up or setting up, with its command still held back."""
+    """A program that is set up or setting up, with its command still held back until it reads ``word``."""
 
     supervised: Supervised
     ways: Ways
     deadline: float
+    word: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
 
     def complete(self, spec: RunSpec) -> Finished:
         """Let the command run to its end or to a limit, and take out what it was asked for."""
@@ -88,8 +90,9 @@ class Running:
             return Finished(TIMEOUT_EXIT_CODE, ended, taken.files, taken.refused)
         if exit_code is None and (ended.killed or ended.oom):
             return Finished(KILLED_EXIT_CODE, ended, taken.files, taken.refused)
-        if exit_code is None or is_without_command(ended.stderr, exit_code):
-            raise self.ways.refusal(ended.stderr, process.returncode)
+        said = without_command(ended.stderr, exit_code, self.word)
+        if exit_code is None or said is not None:
+            raise self.ways.refusal(said or ended.stderr, process.returncode)
         return Finished(exit_code, ended, taken.files, taken.refused)
 
     def failure(self) -> SandboxError:
@@ -143,7 +146,7 @@ class Running:
             self.ways.unlock()
             self._await_filter()
             mounts.check(self.supervised.root_pid, spec)
-            standard_input.write(b"go\n")
+            standard_input.write(f"{self.word}\n".encode())
             standard_input.close()
         except OSError as error:
             raise self.failure() from error

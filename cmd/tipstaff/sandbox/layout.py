@@ -12,11 +12,14 @@ TMPFS = ("/dev/shm", "/tmp", SCRATCH)  # noqa: S108 (folders of the sandbox's ow
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty"))
 GATEKEEPER = "tipstaff-gate"
 READY = b"."
+# Becomes the command. Where that cannot be, it says the line that let it go, which no command has ever seen; bash has
+# to be told not to leave without a word.
+BECOME = """shopt -s execfail 2> /dev/null; trap 'echo "$go" >&2' 0; exec "$@" < /dev/null"""
 # The first process inside says that it is there, and becomes the command when a line arrives.
 GATE = (
     "/bin/sh",
     "-c",
-    f'printf {READY.decode()}; read -r go || exit; exec "$@" < /dev/null',
+    f"printf {READY.decode()}; read -r go || exit; {BECOME}",
     GATEKEEPER,
 )
 

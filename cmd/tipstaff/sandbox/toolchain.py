@@ -81,7 +81,7 @@ def is_python(program: str) -> bool:
 
 def _locate(name: str, host: Host) -> Path:
     found = shutil.which(name, path=host.path)
-    if found is None:
+    if found is None or not os.path.isfile(found):  # a pipe would be waited for
         raise ContractError(
             "tests.program_missing",
             f"{name!r} is not on PATH",

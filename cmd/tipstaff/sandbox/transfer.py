@@ -8,15 +8,19 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from tipstaff.errors import ContractError
 from tipstaff.sandbox.backend import SCRATCH
 
 MAX_INPUT_BYTES = 1 << 30
 MAX_INPUT_ENTRIES = 100_000
+MAX_INPUT_DEPTH = 100
+_CHUNK_BYTES = 1 << 20
 _FILE, _FOLDER = 0o644, 0o755
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -25,6 +29,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 class _Counted:
     entries: int = 0
     size: int = 0
+    depth: int = 0
 
     def add(self, place: Path, status: os.stat_result) -> None:
         self.entries += 1
@@ -36,12 +41,21 @@ class _Counted:
                 "name a smaller folder",
             )
 
+    @contextmanager
+    def deeper(self, place: Path) -> Iterator[None]:
+        """One folder further down."""
+        self.depth += 1
+        if self.depth > MAX_INPUT_DEPTH:
+            raise _refusal(place, f"is deeper than {MAX_INPUT_DEPTH} folders", "leave it out")
+        yield
+        self.depth -= 1
+
 
 def copy_in(source: Path, target: Path) -> None:
     """Copy a folder into one that does not exist yet.
 
-    Raises ``ContractError`` (``sandbox.input``), with nothing left, for one that is absent, a link, unreadable or too
-    large, or holds a socket, a pipe or a device.
+    Raises ``ContractError`` (``sandbox.input``), with nothing left, for one that is absent, a link, unreadable, too
+    large or too deep, or holds a socket, a pipe or a device, or a file that grows meanwhile.
     """
     try:
         folder = os.open(source, _READ | os.O_DIRECTORY)
@@ -68,7 +82,7 @@ def _copy_all(folder: int, source: Path, target: Path, counted: _Counted) -> Non
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             counted.add(place, status)
-            _copy(folder, name, stat.S_IFMT(status.st_mode), target / name, (place, counted))
+            _copy(folder, name, status, target / name, (place, counted))
         except OSError as error:
             raise _unreadable(place, error) from error
 
@@ -84,26 +98,39 @@ def _unreadable(place: Path, error: OSError) -> ContractError:
     return _refusal(place, error.strerror or str(error), "make it readable")
 
 
-def _copy(folder: int, name: str, kind: int, target: Path, note: tuple[Path, _Counted]) -> None:
+def _copy(
+    folder: int, name: str, seen: os.stat_result, target: Path, note: tuple[Path, _Counted]
+) -> None:
     place, counted = note
+    kind = stat.S_IFMT(seen.st_mode)
     if kind == stat.S_IFLNK:
         target.symlink_to(os.readlink(name, dir_fd=folder))
     elif kind == stat.S_IFDIR:
         inner = os.open(name, _READ | os.O_DIRECTORY, dir_fd=folder)
         try:
             target.mkdir()
-            _copy_all(inner, place, target, counted)
+            with counted.deeper(place):
+                _copy_all(inner, place, target, counted)
         finally:
             os.close(inner)
     elif kind == stat.S_IFREG:
         with open(os.open(name, _READ, dir_fd=folder), "rb") as reader, target.open("xb") as writer:
             status = os.fstat(reader.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise OSError("changed while it was copied")
-            shutil.copyfileobj(reader, writer)
+            if not stat.S_ISREG(status.st_mode) or not _poured(reader, writer, seen.st_size):
+                raise _refusal(place, "changed while it was copied", "copy what stands still")
             os.fchmod(writer.fileno(), _FILE | status.st_mode & 0o111)
     else:
         raise _refusal(place, "is a socket, a pipe or a device", "leave it out of the folder")
+
+
+def _poured(reader: BinaryIO, writer: BinaryIO, size: int) -> bool:
+    """Copy a file; False, with no more than ``size`` bytes written, where it has more by now."""
+    while chunk := reader.read(_CHUNK_BYTES):
+        size -= len(chunk)
+        if size < 0:
+            return False
+        writer.write(chunk)
+    return True
 
 
 def place(path: str) -> str:

@@ -124,6 +124,8 @@ def _tools(program: str, copy: Path) -> Toolchain:
         file = copy / relative
         if relative.startswith("..") or not file.is_file() or file.is_symlink():
             raise _missing(f"{program!r} is not a file of the input", "name a program on PATH")
+        if not os.access(file, os.X_OK):
+            raise _missing(f"{program!r} is not executable", "chmod +x it, or name its interpreter")
         needs = toolchain.find_interpreter(file, host) or toolchain.Toolchain(relative)
         return toolchain.Toolchain(relative, needs.readonly, needs.path, needs.sources)
     except ContractError as error:

@@ -15,7 +15,7 @@ import hashlib
 import re
 from codecs import BOM_UTF8
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tipstaff.errors import ContractError
@@ -24,9 +24,9 @@ from tipstaff.healing.augment.fences import Fences
 CLASSES = ("deterministic-candidate", "judgment-required", "script")
 END = "<!-- /tipstaff:block -->"
 MAX_BYTES = 1 << 20
-_MENTION = re.compile(r"<!--\s*/?\s*tipstaff\b", re.IGNORECASE)
+_MENTION = re.compile(r"<!--\s*(?:/\s*)?tipstaff\b", re.IGNORECASE)
 _START = re.compile(r"<!-- tipstaff:block((?: [^\s=]+=[^\s=]+)*) -->")
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
+_TICKS = re.compile(r"`+")
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _CONFIDENCE = re.compile(r"0\.[0-9]{1,3}|1\.0{1,3}|[01]")
 _KEYS = ("id", "class", "confidence")
@@ -36,7 +36,8 @@ _KEYS = ("id", "class", "confidence")
 class Block:
     """One block: the lines of its markers, counted from 1, what its marker says, and the bytes in it and around it.
 
-    ``confidence_permille`` is None where none is stated.
+    ``confidence_permille`` is None where none is stated. ``text`` is the whole file, and ``places`` are where in it
+    each marker begins and ends.
     """
 
     id: str
@@ -44,11 +45,33 @@ class Block:
     confidence_permille: int | None
     first_line: int
     last_line: int
-    before: bytes
-    start: bytes
-    prose: bytes
-    end: bytes
-    after: bytes
+    text: bytes = field(repr=False)
+    places: tuple[int, int, int, int]
+
+    @property
+    def before(self) -> bytes:
+        """What stands above the block."""
+        return self.text[: self.places[0]]
+
+    @property
+    def start(self) -> bytes:
+        """The line of its first marker."""
+        return self.text[self.places[0] : self.places[1]]
+
+    @property
+    def prose(self) -> bytes:
+        """What stands between the markers."""
+        return self.text[self.places[1] : self.places[2]]
+
+    @property
+    def end(self) -> bytes:
+        """The line of its last marker."""
+        return self.text[self.places[2] : self.places[3]]
+
+    @property
+    def after(self) -> bytes:
+        """What stands below the block."""
+        return self.text[self.places[3] :]
 
     @property
     def prose_sha256(self) -> str:
@@ -119,7 +142,7 @@ class _Scan:
             text = self._data[begins:ends].decode("utf-8").removesuffix("\n").removesuffix("\r")
             if fences.cover(text):
                 hidden = fences.is_open and (hidden or bool(_MENTION.search(text)))
-            elif _MENTION.search(_CODE_SPAN.sub("", text)):
+            elif _MENTION.search(text) and _MENTION.search(_without_code(text)):
                 found.append(_Marker(number, begins, ends, self._read(text.strip(" \t"), number)))
             begins = ends
         if hidden:
@@ -190,11 +213,8 @@ class _Scan:
             confidence_permille=_permille(values.get("confidence")),
             first_line=start.line,
             last_line=end.line,
-            before=self._data[: start.begins],
-            start=self._data[start.begins : start.ends],
-            prose=prose,
-            end=self._data[end.begins : end.ends],
-            after=self._data[end.ends :],
+            text=self._data,
+            places=(start.begins, start.ends, end.begins, end.ends),
         )
 
     def _refuse(self, line: int, complaint: str, fix: str) -> NoReturn:
@@ -207,3 +227,21 @@ def _permille(text: str | None) -> int | None:
         return None
     whole, _, decimals = text.partition(".")
     return int(whole) * 1000 + int(decimals.ljust(3, "0"))
+
+
+def _without_code(line: str) -> str:
+    """A line without its code spans, in a time that grows with its length only."""
+    ticks = [match.span() for match in _TICKS.finditer(line)]
+    last = {end - begin: number for number, (begin, end) in enumerate(ticks)}
+    kept, place, number = [], 0, 0
+    while number < len(ticks):
+        begin, end = ticks[number]
+        closing = number
+        if last[end - begin] > number:
+            closing += 1
+            while ticks[closing][1] - ticks[closing][0] != end - begin:
+                closing += 1
+            kept.append(line[place:begin])
+            place = ticks[closing][1]
+        number = closing + 1
+    return "".join((*kept, line[place:]))

@@ -136,7 +136,7 @@ def _release(running: Running) -> None:
     standard_input = running.supervised.process.stdin
     assert standard_input is not None  # noqa: S101 (it is a pipe)
     with contextlib.suppress(BrokenPipeError):
-        standard_input.write(b"go\n")
+        standard_input.write(f"{running.word}\n".encode())
     standard_input.close()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tipstaff.sandbox import seccomp
 from tipstaff.sandbox.backend import RunSpec
-from tipstaff.sandbox.layout import DEVICES, GATEKEEPER, TMPFS, environment, visible
+from tipstaff.sandbox.layout import BECOME, DEVICES, GATEKEEPER, TMPFS, environment, visible
 
 _MIB = 1 << 20
 _INNER_ID = "65534"
@@ -25,7 +25,7 @@ _LINKS = {
     "/dev/stderr": "/proc/self/fd/2",
 }
 # The trailing command keeps the shell from becoming the command itself: it stays as the first process.
-_GATE = ("/bin/sh", "-c", 'read -r go || exit; "$@" < /dev/null; exit $?', GATEKEEPER)
+_GATE = ("/bin/sh", "-c", f"read -r go || exit; ({BECOME}); exit $?", GATEKEEPER)
 _FIXED = (
     "mode: ONCE",
     'hostname: "sandbox"',
