@@ -15,7 +15,7 @@ from tipstaff.errors import ContractError
 from tipstaff.evidence import diff, golden
 from tipstaff.evidence.golden import GoldenRun
 from tipstaff.evidence.repository import Repository
-from tipstaff.sandbox.bubblewrap import backend as bubblewrap
+from tipstaff.sandbox import selection
 from tipstaff.sandbox.profile import load
 
 COUNT = "skills/word-count/scripts/count.py"
@@ -333,7 +333,7 @@ def test_pytest_is_known_by_each_of_its_names(repository: Path, command: str) ->
 def test_strict_without_a_backend_measures_nothing_and_runs_nothing(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bubblewrap, "programs", lambda: ())
+    monkeypatch.setattr(selection.Kind, "programs", lambda self: ())
     run = judged(repository, {COUNT: BETTER})
     assert (run.tests, run.sandbox, run.result) == (None, None, None)
     assert (run.reason or "").startswith("sandbox.unavailable")
@@ -343,7 +343,7 @@ def test_strict_without_a_backend_measures_nothing_and_runs_nothing(
 def test_dev_without_a_backend_measures_and_says_that_nothing_was_isolated(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bubblewrap, "programs", lambda: ())
+    monkeypatch.setattr(selection.Kind, "programs", lambda self: ())
     opened = Repository(repository)
     patch = diff.read(opened, diff_of(repository, {COUNT: BETTER}))
     run = golden.run(opened, patch, COMMAND, profile=load("dev"), test_paths=())
