@@ -17,8 +17,10 @@ from tipstaff.documents.approval import ApprovalRequest, ChangeRecord
 from tipstaff.documents.audit import AuditRecord, Checkpoint, Explanation
 from tipstaff.documents.augment import ProseRuns
 from tipstaff.documents.config import LocalConfig, TeamConfig
+from tipstaff.documents.contract import Snapshot, SnapshotV1
+from tipstaff.documents.contract_diff import ContractDiff
 from tipstaff.documents.finding import Finding, Waivers
-from tipstaff.documents.input import ChangeInput, ControlInput
+from tipstaff.documents.input import ChangeInput, ContractInput, ControlInput
 from tipstaff.documents.sandbox import SandboxProfile, SandboxResult
 from tipstaff.documents.verdict import Verdict
 
@@ -29,6 +31,10 @@ DOCUMENTS: dict[str, type[BaseModel]] = {
     "change": ChangeInput,
     "change_record": ChangeRecord,
     "checkpoint": Checkpoint,
+    "contract": ContractInput,
+    "contract_diff": ContractDiff,
+    "contract_snapshot": Snapshot,
+    "contract_snapshot_1": SnapshotV1,
     "control": ControlInput,
     "explanation": Explanation,
     "finding": Finding,

@@ -50,6 +50,8 @@ GOOD: dict[Verb, tuple[list[str], int]] = {
     ("change", "show"): (["{change}"], 0),
     ("check",): ([], 0),
     ("completion",): (["bash"], 0),
+    ("contracts", "diff"): (["{snapshot}", "{snapshot}"], 0),
+    ("contracts", "import"): (["{capture}", "--name", "weather", "--out", "{new}"], 0),
     ("decide",): (["{input}"], 1),
     ("doctor",): ([], 0),
     ("explain",): (["{change}"], 0),
@@ -100,6 +102,10 @@ BAD: list[tuple[Verb, list[str], int]] = [
     (("change", "show"), ["abcdef"], 2),
     (("change", "shwo"), ["abcdef"], 2),
     (("completion",), ["tcsh"], 2),
+    (("contracts", "diff"), ["README.md", "README.md"], 2),
+    (("contracts", "diff"), ["absent.mcpc.json", "absent.mcpc.json"], 2),
+    (("contracts", "import"), ["README.md", "--name", "x"], 2),
+    (("contracts", "import"), ["README.md", "--name", "../x"], 2),
     (("decide",), ["absent.json"], 2),
     (("decide",), [], 2),
     (("decide",), ["README.md"], 2),
@@ -150,6 +156,17 @@ def words(alone: Workshop, tmp_path: Path) -> dict[str, str]:
     assert other.effects.approval is not None
     (tmp_path / "change.diff").write_bytes(alone.diff({"skills/c.md": "x\n"}))
     (tmp_path / "input.json").write_text(json.dumps(a_change()))
+    (tmp_path / "capture.json").write_text(json.dumps({"tools": []}))
+    (tmp_path / "weather.mcpc.json").write_text(
+        json.dumps(
+            {
+                "schema_version": 1,
+                "server_id": "weather",
+                "captured_at": "2026-01-01T00:00:00Z",
+                "tools": [],
+            }
+        )
+    )
     return {
         "key": first.key,
         "other": other.effects.approval.key,
@@ -160,6 +177,8 @@ def words(alone: Workshop, tmp_path: Path) -> dict[str, str]:
         "skill": SKILL_FILE,
         "script": str(scene.script()),
         "golden": GOLDEN_FOLDER,
+        "capture": str(tmp_path / "capture.json"),
+        "snapshot": str(tmp_path / "weather.mcpc.json"),
     }
 
 

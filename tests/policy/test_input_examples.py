@@ -19,6 +19,7 @@ from tipstaff.pdp.opa import VERSION, Opa
 EXAMPLES = sorted((declared.folder("contracts") / "examples").glob("*.input.json"))
 EFFECTS = {
     "change": {"allow", "require_approval", "escalate", "deny"},
+    "contract": {"allow", "require_approval", "escalate", "deny"},
     "control": {"allow", "escalate", "deny"},
 }
 each_example = pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "change": ("change", "Propose a change; list and show proposed ones."),
     "check": ("check", "Lint the configuration."),
     "completion": ("completion", "Print or install shell completion."),
+    "contracts": ("contracts", "Keep and compare what MCP servers advertise."),
     "decide": ("decide", "Ask the engine about an input document."),
     "doctor": ("doctor", "Check every part and say how to repair it."),
     "explain": ("explain", "Show why a decision came out as it did."),
@@ -71,7 +73,7 @@ class LazyGroup(SuggestingGroup):
         if cmd_name not in self._table:
             return None
         module = import_module(f"{self._package}.{self._table[cmd_name][0]}")
-        command = getattr(module, cmd_name)
+        command = getattr(module, f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101 (narrows the type of a module attribute)
         return command
 

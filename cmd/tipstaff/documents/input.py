@@ -238,6 +238,74 @@ def control(act: str, upon: str, *, subject: str) -> ControlInput:
     )
 
 
+class ContractAction(Contract):
+    """What is asked about a contract: ``diff``, ``check`` or ``propose``, and what the caller wants to fail on."""
+
+    type: str | None = None
+    fail_on: str | None = None
+    fail_on_authority: str | None = None
+
+
+class ContractResource(Contract):
+    """The server by its id, and the digests of both of its contracts; null where there is none."""
+
+    id: Identifier
+    old_digest: Sha256 | None = None
+    new_digest: Sha256 | None = None
+
+
+class ContractChange(Contract):
+    """One change, without the texts and values themselves.
+
+    ``direction`` says whether more or less may be sent (side ``input``) or received (``output``) than before. ``words``
+    and ``stated`` are the words and the hints of what was added, ``classes`` the kinds of hidden characters.
+    """
+
+    kind: Identifier
+    tool: str | None = None
+    tools: list[str] = Field(default_factory=list)
+    path: str
+    side: str | None = None
+    direction: str | None = None
+    about: str | None = None
+    verb: str | None = None
+    hint: str | None = None
+    now: bool | None = None
+    words: list[str] = Field(default_factory=list)
+    stated: dict[str, bool] = Field(default_factory=dict)
+    classes: list[str] = Field(default_factory=list)
+    place: str | None = None
+
+
+class ContractVersion(Contract):
+    """A version that a tool, or the server where ``tool`` is null, declares of its contract, before and after."""
+
+    tool: str | None = None
+    before: str
+    after: str
+    bump: str
+
+
+class ContractEvidence(Contract):
+    """What came of looking: ``compared``, ``unbaselined``, ``unreachable``, ``incomplete`` …; and the changes."""
+
+    status: str | None = None
+    changes: list[ContractChange] | None = None
+    versions: list[ContractVersion] = Field(default_factory=list)
+
+
+class ContractInput(Contract):
+    """What changed in the contract of an MCP server."""
+
+    schema_version: SchemaVersion
+    kind: Literal["contract"]
+    subject: Subject
+    action: ContractAction = Field(default_factory=ContractAction)
+    resource: ContractResource
+    evidence: ContractEvidence = Field(default_factory=ContractEvidence)
+    context: Context | None = None
+
+
 class OtherInput(Contract):
     """A kind that no model describes; it is asked about all the same, and policy answers."""
 
@@ -250,7 +318,7 @@ class OtherInput(Contract):
     context: Context | None = None
 
 
-InputDocument = ChangeInput | ControlInput | OtherInput
+InputDocument = ChangeInput | ContractInput | ControlInput | OtherInput
 
 
 def parse_input(value: Any, *, file: str | None = None) -> InputDocument:
@@ -265,6 +333,8 @@ def parse_input(value: Any, *, file: str | None = None) -> InputDocument:
     kind = value.get("kind")
     if kind == "change":
         return parse(ChangeInput, value, file=file)
+    if kind == "contract":
+        return parse(ContractInput, value, file=file)
     if kind == "control":
         return parse(ControlInput, value, file=file)
     return parse(OtherInput, value, file=file)

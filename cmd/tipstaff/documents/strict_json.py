@@ -33,8 +33,17 @@ _delicate_number = re.compile(r"[:,\[](?<!\d:)-?(?:\d+[.e]|\d{16})").search
 _delicate_character = re.compile(r"[\ud800-\U0010ffff]").search
 
 
-def loads(data: bytes, *, file: str | None = None, max_bytes: int = MAX_BYTES) -> Any:
-    """Parse one JSON document strictly; raises ``ContractError`` with a code ``json.*``."""
+def loads(
+    data: bytes,
+    *,
+    file: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    any_form: bool = False,
+) -> Any:
+    """Parse one JSON document strictly; raises ``ContractError`` with a code ``json.*``.
+
+    ``any_form`` takes keys in any normal form, where they are somebody else's names and only looked at.
+    """
     if len(data) > max_bytes:
         _refuse("json.too_large", f"larger than {max_bytes} bytes", file)
     try:
@@ -47,7 +56,7 @@ def loads(data: bytes, *, file: str | None = None, max_bytes: int = MAX_BYTES) -
     try:
         value = json.loads(
             text,
-            object_pairs_hook=partial(_pairs, file),
+            object_pairs_hook=partial(_pairs, file, any_form),
             parse_constant=partial(_constant, file),
             parse_int=partial(_integer, file),
             parse_float=partial(_real, file),
@@ -60,7 +69,7 @@ def loads(data: bytes, *, file: str | None = None, max_bytes: int = MAX_BYTES) -
     return value
 
 
-def load(path: Path, *, max_bytes: int = MAX_BYTES) -> Any:
+def load(path: Path, *, max_bytes: int = MAX_BYTES, any_form: bool = False) -> Any:
     """Parse one file strictly; an unreadable file is a ``ContractError`` too."""
     try:
         with path.open("rb") as stream:
@@ -72,7 +81,7 @@ def load(path: Path, *, max_bytes: int = MAX_BYTES) -> Any:
             file=str(path),
             fix="name a readable file",
         ) from error
-    return loads(data, file=str(path), max_bytes=max_bytes)
+    return loads(data, file=str(path), max_bytes=max_bytes, any_form=any_form)
 
 
 def canonical(value: Any) -> bytes:
@@ -107,13 +116,13 @@ def _quick(value: Any) -> bytes | None:
         return None
 
 
-def _pairs(file: str | None, items: list[tuple[str, Any]]) -> dict[str, Any]:
+def _pairs(file: str | None, any_form: bool, items: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(items)
     if len(result) != len(items):
         names = [key for key, _ in items]
         twice = next(name for name in names if names.count(name) > 1)
         _refuse("json.duplicate_key", "the key appears twice", file, field=twice)
-    for name in result:
+    for name in () if any_form else result:
         if not (name.isascii() or is_normalized("NFC", name)):
             _refuse("json.encoding", "a key is not in Unicode's normal form C", file, field=name)
     return result

@@ -3,6 +3,7 @@ package tipstaff.decision
 import data.tipstaff.approval
 import data.tipstaff.augment
 import data.tipstaff.autonomy
+import data.tipstaff.contract
 import data.tipstaff.control
 import data.tipstaff.gates
 import data.tipstaff.guard
@@ -13,6 +14,8 @@ import data.tipstaff.pause
 _judges_change if input.kind == "change"
 
 _judges_control if input.kind == "control"
+
+_judges_contract if input.kind == "contract"
 
 _said.deny contains reason if some reason in guard.deny
 
@@ -28,11 +31,26 @@ _said.deny contains reason if {
 	some reason in control.deny
 }
 
+_said.deny contains reason if {
+	_judges_contract
+	some reason in contract.deny
+}
+
 _said.escalate contains reason if some reason in guard.escalate
 
 _said.escalate contains reason if some reason in overlay.escalate
 
+_said.escalate contains reason if {
+	_judges_contract
+	some reason in contract.escalate
+}
+
 _said.require_approval contains reason if some reason in overlay.require_approval
+
+_said.require_approval contains reason if {
+	_judges_contract
+	some reason in contract.require_approval
+}
 
 _said.require_approval contains reason if {
 	_judges_change
@@ -45,6 +63,11 @@ _said.hold contains reason if {
 	some reason in (approval.require_approval | pause.hold)
 }
 
+_said.hold contains reason if {
+	_judges_contract
+	some reason in approval.require_approval
+}
+
 _said.hold contains reason if some reason in _unconfirmed
 
 _said.grant contains reason if {
@@ -55,4 +78,9 @@ _said.grant contains reason if {
 _said.grant contains reason if {
 	_judges_control
 	some reason in control.grant
+}
+
+_said.grant contains reason if {
+	_judges_contract
+	some reason in (contract.grant | approval.grant)
 }

@@ -2,6 +2,7 @@ package tipstaff.decision
 
 import data.tipstaff.augment
 import data.tipstaff.autonomy
+import data.tipstaff.contract
 import data.tipstaff.evidence
 
 _stricter := [reason |
@@ -42,6 +43,8 @@ _tier := autonomy.tier
 
 _facts := object.union(_facts_of_change, _facts_of_augment) if {
 	_judges_change
+} else := contract.report if {
+	_judges_contract
 } else := {}
 
 _facts_of_change := {

@@ -48,6 +48,32 @@ control := {
 }
 
 # METADATA
+# title: A contract that is allowed
+# description: One tool more, and nothing destructive about it.
+contract := {
+	"schema_version": 1,
+	"kind": "contract",
+	"subject": {"id": "alice"},
+	"action": {"type": "diff", "fail_on": "error", "fail_on_authority": null},
+	"resource": {"id": "weather", "old_digest": digest("d"), "new_digest": digest("e")},
+	"evidence": {
+		"status": "compared",
+		"changes": [{
+			"kind": "tool_added",
+			"tool": "list_radars",
+			"path": "",
+			"side": "about",
+			"direction": "widens",
+			"about": "tool",
+			"words": ["list", "radars"],
+			"stated": {},
+		}],
+		"versions": [],
+	},
+	"context": _context,
+}
+
+# METADATA
 # title: A person's approval of the change
 # description: Asked for by alice, given by bob an hour ago, good for another hour.
 approved := {

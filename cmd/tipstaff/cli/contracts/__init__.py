@@ -1,0 +1,19 @@
+"""`tipstaff contracts`: what MCP servers advertise, kept as snapshots and held against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import click
+
+from tipstaff.cli.program import LazyGroup
+
+VERBS: Mapping[str, tuple[str, str]] = {
+    "diff": ("diff", "Grade what changed between two snapshots."),
+    "import": ("importing", "Make a snapshot of a capture made elsewhere."),
+}
+
+
+@click.group(cls=LazyGroup, table=VERBS, package=__name__)
+def contracts() -> None:
+    """Keep and compare what MCP servers advertise."""

@@ -1,0 +1,109 @@
+"""What the verbs about contracts print: findings as lines, as JSON, or as SARIF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from tipstaff.cli.findings import demand_one_form
+from tipstaff.cli.output import json_option, print_json
+from tipstaff.documents.base import Json
+from tipstaff.documents.contract_diff import Authority, ContractDiff, ContractFinding, Grade
+from tipstaff.documents.finding import Finding, Severity
+from tipstaff.documents.text import visible
+
+F = TypeVar("F", bound=Callable[..., Any])
+_LEVELS: dict[Grade, Severity] = {
+    "none": "note",
+    "info": "note",
+    "warning": "warning",
+    "error": "error",
+}
+_COLOURS = {"info": "blue", "warning": "yellow", "error": "red"}
+_SHOWN = 300
+
+
+def diff_options(function: F) -> F:
+    """``--json``, ``--sarif``, and what a difference fails on."""
+    function = json_option(function)
+    function = click.option("--sarif", "as_sarif", is_flag=True, help="Print a SARIF 2.1.0 log.")(
+        function
+    )
+    function = click.option(
+        "--fail-on-authority",
+        type=click.Choice(["widens", "narrows"]),
+        help="Fail on any finding that changes authority this way, too.",
+    )(function)
+    return click.option(
+        "--fail-on",
+        type=click.Choice(["info", "warning", "error"]),
+        default="error",
+        show_default=True,
+        help="Fail on findings of this severity and above.",
+    )(function)
+
+
+def show(diff: ContractDiff, file: str, *, as_json: bool, as_sarif: bool) -> None:
+    """Print a difference in one of the three forms; ``file`` is the snapshot that findings are about."""
+    demand_one_form(as_json, as_sarif)
+    if as_json:
+        print_json(diff.model_dump())
+    elif as_sarif:
+        print_json(_sarif(diff.findings, file))
+    else:
+        show_lines(diff)
+
+
+def show_lines(diff: ContractDiff) -> None:
+    """Each finding with what stood there and what stands there now, and the sum of it."""
+    for found in diff.findings:
+        mark = click.style(f"{found.severity:7}", fg=_COLOURS.get(found.severity), bold=True)
+        authority = "" if found.authority == "none" else f", {found.authority} authority"
+        click.echo(f"{mark}  {visible(_place(found))}  {found.kind}{authority}")
+        click.echo(f"         {visible(found.message)}")
+        for sign, value in (("-", found.before), ("+", found.after)):
+            if value is not None:
+                click.echo(f"         {sign} {visible(_text(value), limit=_SHOWN)}")
+    if not diff.findings:
+        click.echo("unchanged")
+        return
+    risk = "low risk" if diff.low_risk else "not low risk"
+    of_class = f", {diff.change_class}, {risk}" if diff.drift else ", same meaning"
+    click.echo(f"{len(diff.findings)} findings, {diff.severity}{of_class}")
+
+
+def _place(found: ContractFinding) -> str:
+    return f"{found.tool or 'server'}{found.path}"
+
+
+def _text(value: Any) -> str:
+    import json
+
+    return (
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    )
+
+
+def _sarif(findings: Iterable[ContractFinding], file: str) -> Json:
+    from tipstaff.cli.sarif import sarif
+
+    return sarif([_finding(found, file) for found in findings], [])
+
+
+def _finding(found: ContractFinding, file: str) -> Finding:
+    path = Path(file)
+    return Finding(
+        code=f"contract.{found.kind}",
+        severity=_LEVELS[found.severity],
+        file=file if not path.is_absolute() else path.name,
+        line=None,
+        message=visible(f"{_place(found)}: {found.message}"),
+        solution="look at both contracts, and repair what depends on it before the new one is accepted",
+        rule="tipstaff.contract.grades",
+    )
+
+
+__all__ = ["Authority", "diff_options", "show", "show_lines"]

@@ -1,0 +1,150 @@
+"""What changed in what a server says of itself, in how it was captured, and in its prompts and resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tipstaff.documents.base import Json
+from tipstaff.documents.contract import Snapshot
+from tipstaff.drift.change import ABOUT, NARROWS, NONE, UNKNOWN, WIDENS, Change, pointer
+from tipstaff.drift.spots import equal, spots
+
+# Member: the pointer to it, in MCP's spelling.
+_MEMBERS = {
+    "protocol_version": "/protocolVersion",
+    "server_info": "/serverInfo",
+    "capabilities": "/capabilities",
+    "instructions": "/instructions",
+    "server_id": "/serverId",
+    "source": "/source",
+    "canaries": "/canaries",
+}
+_LISTS = (
+    ("prompts", "name", "prompt_changed", "/prompts"),
+    ("resources", "uri", "resource_changed", "/resources"),
+    ("resource_templates", "uriTemplate", "resource_changed", "/resourceTemplates"),
+)
+_WORDS = frozenset({"description", "title"})
+
+
+def compare_servers(old: Snapshot, new: Snapshot) -> Iterator[Change]:
+    """Every difference outside the tools."""
+    sides = [one.model_dump(include={*_MEMBERS, "source"}) for one in (old, new)]
+    for member, path in _MEMBERS.items():
+        for spot in spots(sides[0][member], sides[1][member], path):
+            yield _change("server_changed", spot.path, spot.before, spot.after, _about(spot.path))
+    if old.behavior_fingerprint != new.behavior_fingerprint:
+        yield _change(
+            "behaviour_changed",
+            "/behaviorFingerprint",
+            old.behavior_fingerprint,
+            new.behavior_fingerprint,
+            "fingerprint",
+        )
+    for member, key, kind, path in _LISTS:
+        yield from _entries(getattr(old, member), getattr(new, member), key, kind, path)
+
+
+def _change(
+    kind: str, path: str, before: Any, after: Any, about: str, direction: str = NONE
+) -> Change:
+    verb = "added" if before is None else "removed" if after is None else "changed"
+    label = path.lstrip("/").replace("/", ".")
+    facts = {"side": ABOUT, "direction": direction, "about": about, "verb": verb}
+    return Change(kind, None, path, before, after, f"{label} {verb}", facts)
+
+
+def _about(path: str) -> str:
+    """What of the server a pointer leads to: ``serverInfo.name``, ``source.command``, ``capabilities``."""
+    steps = path.split("/")[1:]
+    return ".".join(steps[:2]) if steps[0] in ("serverInfo", "source") else steps[0]
+
+
+def _entries(old: list[Json], new: list[Json], key: str, kind: str, path: str) -> Iterator[Change]:
+    before, after = _by(old, key), _by(new, key)
+    for name in sorted(before.keys() | after.keys()):
+        here = pointer(path, name)
+        if name not in after:
+            yield _change(kind, here, before[name], None, "entry", NARROWS)
+        elif name not in before:
+            yield _change(kind, here, None, after[name], "entry", WIDENS)
+        elif not equal(before[name], after[name]):
+            yield from _entry(before[name], after[name], kind, here)
+
+
+def _by(entries: list[Json], key: str) -> dict[str, Json]:
+    """The entries by their name; later ones of one name bear a number, as a list may have two."""
+    found: dict[str, Json] = {}
+    for entry in entries:
+        name, count = entry[key], 2
+        while name in found:
+            name, count = f"{entry[key]}#{count}", count + 1
+        found[name] = entry
+    return found
+
+
+def _entry(old: Json, new: Json, kind: str, path: str) -> Iterator[Change]:
+    parts = sorted((old.keys() | new.keys()) - {"arguments"})
+    for member in parts:
+        for spot in spots(old.get(member), new.get(member), pointer(path, member)):
+            about = (
+                "words"
+                if member in _WORDS
+                else member
+                if member in ("mimeType", "name")
+                else "other"
+            )
+            yield _change(kind, spot.path, spot.before, spot.after, about)
+    sides = [one.get("arguments") for one in (old, new)]
+    if equal(sides[0], sides[1]):
+        return
+    if not all(side is None or _are_named(side) for side in sides):
+        yield _change(kind, pointer(path, "arguments"), sides[0], sides[1], "arguments", UNKNOWN)
+        return
+    yield from _arguments(sides[0] or [], sides[1] or [], kind, pointer(path, "arguments"))
+
+
+def _are_named(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, dict) and isinstance(one.get("name"), str) for one in value
+    )
+
+
+def _arguments(old: list[Json], new: list[Json], kind: str, path: str) -> Iterator[Change]:
+    before, after = _by(old, "name"), _by(new, "name")
+    count = 0
+    for name in sorted(before.keys() | after.keys()):
+        was, now = before.get(name), after.get(name)
+        here = pointer(path, name)
+        if was is None or now is None:
+            needed = bool(now and now.get("required"))
+            direction = NARROWS if now is None or needed else WIDENS
+            count += 1
+            yield _change(kind, here, was, now, "argument", direction)
+            continue
+        if bool(was.get("required")) != bool(now.get("required")):
+            direction = NARROWS if now.get("required") else WIDENS
+            count += 1
+            yield _change(
+                kind,
+                pointer(here, "required"),
+                bool(was.get("required")),
+                bool(now.get("required")),
+                "argument",
+                direction,
+            )
+        for member in sorted((was.keys() | now.keys()) - {"required"}):
+            for spot in spots(was.get(member), now.get(member), pointer(here, member)):
+                count += 1
+                yield _change(
+                    kind,
+                    spot.path,
+                    spot.before,
+                    spot.after,
+                    "words" if member in _WORDS else "other",
+                )
+    if not count:
+        facts = {"side": ABOUT, "direction": NONE, "about": "arguments"}
+        text = "the arguments are listed differently and are the same"
+        yield Change("equivalent_rewrite", None, path, None, None, text, facts)

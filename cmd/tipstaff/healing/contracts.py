@@ -1,0 +1,160 @@
+"""Contracts held against each other: what changed, as ``drift`` finds it, and what that is worth, as policy says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tipstaff.documents.base import Json, parse
+from tipstaff.documents.contract import Snapshot
+from tipstaff.documents.contract_diff import ContractDiff
+from tipstaff.documents.input import (
+    ContractAction,
+    ContractChange,
+    ContractEvidence,
+    ContractInput,
+    ContractResource,
+    ContractVersion,
+    Subject,
+)
+from tipstaff.documents.verdict import Verdict
+from tipstaff.drift.change import Change
+from tipstaff.drift.diff import diff
+from tipstaff.drift.sight import first_sight
+from tipstaff.drift.versions import declared_versions
+from tipstaff.engine import Engine
+from tipstaff.errors import DecisionError
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the caller fails on: findings of at least this severity, or of this authority."""
+
+    fail_on: str | None = None
+    fail_on_authority: str | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found in a contract: its changes since ``old_digest``, and the versions that it declares."""
+
+    new: Snapshot
+    old_digest: str | None
+    changes: Sequence[Change]
+    versions: Sequence[Json] = ()
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A difference with its grades, the verdict that gave them, and whether it is one to fail on."""
+
+    diff: ContractDiff
+    verdict: Verdict
+    fails: bool
+    changes: tuple[Change, ...] = ()
+
+
+def compare(engine: Engine, old: Snapshot, new: Snapshot, wanted: Wanted = Wanted()) -> Graded:
+    """The graded difference of two snapshots of one server; nothing is recorded.
+
+    Raises ``DecisionError`` where policy gives no grades.
+    """
+    changes = diff(old, new)
+    document = question(
+        engine, Found(new, old.digest, changes, declared_versions(old, new)), wanted
+    )
+    return graded(engine.evaluate([document])[0], document, changes)
+
+
+def look(
+    engine: Engine,
+    new: Snapshot,
+    others: Sequence[Snapshot],
+    wanted: Wanted = Wanted(),
+) -> Graded:
+    """What one snapshot shows by itself and beside other servers', graded; nothing is recorded."""
+    changes = first_sight(new, others)
+    document = question(engine, Found(new, None, changes), wanted, status="unbaselined")
+    return graded(engine.evaluate([document])[0], document, changes)
+
+
+def question(
+    engine: Engine, found: Found, wanted: Wanted, *, act: str = "diff", status: str = "compared"
+) -> ContractInput:
+    """The document that asks policy about changes of a contract."""
+    return ContractInput(
+        schema_version=1,
+        kind="contract",
+        subject=Subject(id=engine.actor.id),
+        action=ContractAction(
+            type=act, fail_on=wanted.fail_on, fail_on_authority=wanted.fail_on_authority
+        ),
+        resource=ContractResource(
+            id=found.new.server_id, old_digest=found.old_digest, new_digest=found.new.digest
+        ),
+        evidence=ContractEvidence(
+            status=status,
+            changes=[parse(ContractChange, _fact(change)) for change in found.changes],
+            versions=[ContractVersion(**version) for version in found.versions],
+        ),
+    )
+
+
+def _fact(change: Change) -> Json:
+    known = ContractChange.model_fields.keys()
+    fact = {name: value for name, value in change.as_fact().items() if name in known}
+    return {**fact, "tools": list(change.tools)}
+
+
+def graded(verdict: Verdict, document: ContractInput, changes: Sequence[Change]) -> Graded:
+    """The changes with the grades of a verdict on them.
+
+    Raises ``DecisionError`` where it does not grade each of them.
+    """
+    facts = verdict.facts
+    grades, lies = facts.get("grades"), facts.get("lies")
+    if not isinstance(grades, list) or len(grades) != len(changes) or not isinstance(lies, list):
+        raise _ungraded(verdict)
+    findings = [{**_shown(change), **grade} for change, grade in zip(changes, grades, strict=True)]
+    findings += [_lie(document.evidence.versions[lie["place"]], lie) for lie in lies]
+    whole = {
+        "schema_version": 1,
+        "old_digest": document.resource.old_digest,
+        "new_digest": document.resource.new_digest,
+        **{name: facts[name] for name in ContractDiff.model_fields if name in facts},
+        "findings": findings,
+    }
+    return Graded(parse(ContractDiff, whole), verdict, facts.get("fails") is True, tuple(changes))
+
+
+def _shown(change: Change) -> Json:
+    members = ("kind", "tool", "path", "before", "after", "message")
+    return {name: getattr(change, name) for name in members}
+
+
+def _lie(version: ContractVersion, grade: Json) -> Json:
+    what = f"the tool {version.tool}" if version.tool else "the server"
+    step = (
+        f"stays {version.after}"
+        if version.before == version.after
+        else f"goes from {version.before} to {version.after}"
+    )
+    return {
+        "kind": "version_lie",
+        "tool": version.tool,
+        "path": "/version" if version.tool else "/contractVersion",
+        "before": version.before,
+        "after": version.after,
+        "message": f"the version that {what} declares {step}, and more than that changed",
+        "severity": grade["severity"],
+        "authority": grade["authority"],
+    }
+
+
+def _ungraded(verdict: Verdict) -> DecisionError:
+    codes = ", ".join(verdict.codes)
+    return DecisionError(
+        "contract.ungraded",
+        f"policy grades the changes in no way that can be read: {verdict.effect} {codes}",
+        fix="run `tipstaff doctor`; an overlay or an edited bundle may stand in the way",
+    )

@@ -1,0 +1,210 @@
+package tipstaff.config_test
+
+import data.tipstaff.config
+import data.tipstaff.testing
+
+_everything := {
+	"schema_version": 1,
+	"autonomy": {"audit": "auto", "augment": "off", "heal_additive": "auto-if-tests-pass", "heal_warning": "propose"},
+	"remembered_choices": {"heal_breaking": "propose"},
+	"approval_gates": {"require_human": ["augment"], "forbid": ["db_write"]},
+	"paths": {"allowed": ["skills/**"], "read_only": ["**/vendor/**", "a[0-9]?{b,c}"]},
+	"sandbox": {"profile": "dev", "minimum_backend": "gvisor", "limits": {"cpu_s": 1}},
+	"approvals": {"four_eyes": true},
+	"pause": {"hard": false},
+	"tests": {"command": "make golden", "paths": ["tests"]},
+	"policy": {"overlay": "policy", "public_key": "-----BEGIN\nx"},
+	"contracts": {"servers": {}},
+}
+
+_valid(team, local) := valid if {
+	valid := config.valid with input as testing.change_under(team, local)
+}
+
+test_settings_that_are_understood_are_valid if {
+	every files in [[null, null], [{}, {}], [_everything, null], [null, _everything], [_everything, _everything]] {
+		_valid(files[0], files[1])
+	}
+}
+
+test_both_profiles_are_understood if {
+	every profile in ["strict", "dev"] {
+		_valid({"sandbox": {"profile": profile}}, {"sandbox": {"profile": profile}})
+	}
+}
+
+test_groups_and_settings_left_empty_are_valid if {
+	every group, names in {
+		"autonomy": [],
+		"remembered_choices": [],
+		"approval_gates": ["require_human", "forbid"],
+		"paths": ["allowed", "read_only"],
+		"sandbox": ["profile", "minimum_backend", "limits"],
+		"approvals": ["four_eyes"],
+		"pause": ["hard"],
+		"tests": ["command", "paths"],
+		"policy": ["overlay", "public_key"],
+		"contracts": ["servers"],
+	} {
+		_valid({group: null}, null)
+		_valid({group: {}}, null)
+		every name in names {
+			_valid({group: {name: null}}, null)
+		}
+	}
+}
+
+# METADATA
+# custom:
+#   req: [T-01, T-03, T-14]
+test_unknown_tier_or_class_is_invalid if {
+	every group in ["autonomy", "remembered_choices"] {
+		every tiers in [
+			{"heal_additive": "propse"},
+			{"heal_additive": "AUTO_IF_TESTS_PASS"},
+			{"heal_additive": "auto_if_tests_pass"},
+			{"heal_additive": "propose "},
+			{"heal_additive": null},
+			{"heal_additive": 1},
+			{"heal_additive": ["propose"]},
+			{"heal_foo": "propose"},
+			{"Audit": "propose"},
+			{"": "propose"},
+			{"audit": "propose", "heal_foo": null},
+		] {
+			not _valid({group: tiers}, null)
+			not _valid(null, {group: tiers})
+		}
+	}
+}
+
+# METADATA
+# custom:
+#   req: [G-04]
+test_setting_of_another_shape_is_invalid if {
+	every case in [
+		["approval_gates", "require_human", ["heal_braking", "heal_breaking", 5, {}, [5], [null], {"a": "augment"}]],
+		["approval_gates", "forbid", ["raw_shell_execution", [5], ["Raw"], {"a": "db_write"}, true]],
+		["paths", "allowed", ["**", [5], ["["], {"a": "**"}, false]],
+		["paths", "read_only", ["**", [5], ["["], {"a": "**"}, false]],
+		["sandbox", "profile", ["Strict", "", 1, ["strict"], {}]],
+		["sandbox", "minimum_backend", ["gvisr", "none", "docker", "", 1, ["gvisor"]]],
+		["sandbox", "limits", ["", [], 5]],
+		["approvals", "four_eyes", ["true", "yes", 1, [], {}]],
+		["pause", "hard", ["true", "yes", 1, [], {}]],
+		["tests", "command", [5, "", false, ["make"], {"a": "make"}, "a\nb"]],
+		["tests", "paths", ["tests", [5], [""], {"a": "tests"}]],
+		["policy", "overlay", ["", "/policy", "..", "a/../policy", 5, ["policy"], "a\nb"]],
+		["policy", "public_key", [5, true, ["x"], {}]],
+		["contracts", "servers", ["", [], 5]],
+	] {
+		[group, name, values] := case
+		every value in values {
+			not _valid({group: {name: value}}, null)
+			not _valid(null, {group: {name: value}})
+		}
+	}
+}
+
+test_list_with_one_wrong_entry_is_invalid if {
+	not _valid({"approval_gates": {"require_human": ["augment", "heal_braking"]}}, null)
+	not _valid({"approval_gates": {"forbid": ["db_write", "DB"]}}, null)
+	not _valid({"paths": {"read_only": ["**", 5]}}, null)
+}
+
+test_unknown_keys_are_invalid if {
+	every team in [
+		{"aproval_gates": {"require_human": []}},
+		{"approval_gates": {"require_humans": ["augment"]}},
+		{"approval_gates": {"require_humans": null}},
+		{"unknown": {}},
+		{"unknown": null},
+		{"pause": {"hart": true}},
+		{"pause": {"audit": "off"}},
+		{"": {}},
+	] {
+		not _valid(team, null)
+		not _valid(null, team)
+	}
+}
+
+test_group_of_another_shape_is_invalid if {
+	every group, _ in object.remove(_everything, ["schema_version"]) {
+		every value in [true, 0, "x", [], ["x"]] {
+			not _valid({group: value}, null)
+		}
+	}
+	every version in [0, 2, "1", null, true, [], {}] {
+		not _valid({"schema_version": version}, null)
+	}
+}
+
+test_file_that_is_no_object_counts_as_none if {
+	every value in [null, false, "x", 5, []] {
+		document := testing.change_with({"/context/config/team": value, "/context/config/local": value})
+		config.team == {} with input as document
+		config.local == {} with input as document
+		config.has_team == false with input as document
+	}
+	config.has_team with input as testing.change_under({}, null)
+}
+
+# METADATA
+# custom:
+#   req: [T-11]
+test_switches_of_either_file_are_on if {
+	every case in [[true, null, true], [null, true, true], [false, true, true], [true, false, true], [false, null, false]] {
+		[team, local, expected] := case
+		document := testing.change_under(
+			{"approvals": {"four_eyes": team}, "pause": {"hard": team}},
+			{"approvals": {"four_eyes": local}, "pause": {"hard": local}},
+		)
+		config.four_eyes == expected with input as document
+		config.hard_pause == expected with input as document
+	}
+	not config.four_eyes with input as testing.change_under(null, null)
+	not config.hard_pause with input as testing.change_under(null, null)
+}
+
+# METADATA
+# custom:
+#   req: [T-11]
+test_local_profile_is_only_ever_stricter if {
+	every case in [
+		[null, null, "strict"],
+		[{}, {"sandbox": {"profile": "dev"}}, "strict"],
+		[{"sandbox": {"profile": "strict"}}, {"sandbox": {"profile": "dev"}}, "strict"],
+		[{"sandbox": {"profile": "dev"}}, {"sandbox": {"profile": "strict"}}, "strict"],
+		[{"sandbox": {"profile": "dev"}}, {"sandbox": {"profile": "dev"}}, "dev"],
+		[{"sandbox": {"profile": "dev"}}, null, "dev"],
+		[{"sandbox": {"profile": null}}, null, "strict"],
+	] {
+		[team, local, expected] := case
+		config.profile == expected with input as testing.change_under(team, local)
+	}
+}
+
+# METADATA
+# custom:
+#   req: [T-11]
+test_strongest_minimum_backend_is_asked_for if {
+	every case in [
+		[null, null, 1],
+		["bubblewrap", null, 2],
+		["bubblewrap", "gvisor", 3],
+		["gvisor", "nsjail", 3],
+		[null, "firecracker", 4],
+		["nsjail", "none", 1],
+	] {
+		[team, local, expected] := case
+		config.minimum_backend_rank == expected with input as testing.change_under(
+			{"sandbox": {"minimum_backend": team}},
+			{"sandbox": {"minimum_backend": local}},
+		)
+	}
+}
+
+test_weak_minimum_of_the_files_is_the_bundles if {
+	config.minimum_backend_rank == 3 with input as testing.change_under({"sandbox": {"minimum_backend": "nsjail"}}, null)
+		with data.tipstaff.evidence.minimum_backend as "gvisor"
+}

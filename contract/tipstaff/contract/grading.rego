@@ -1,0 +1,99 @@
+package tipstaff.contract
+
+# METADATA
+# title: The grade of each change
+# description: |
+#   Severity and authority, in the order of the changes. The first case of its kind whose facts a change has says them;
+#   a change of a kind that has none is graded as the worst.
+grades := [_grade(change) | some change in input.evidence.changes]
+
+_grade(change) := object.filter(_cases(change)[0], ["severity", "authority"]) if {
+	count(_cases(change)) > 0
+} else := data.tipstaff.contract.ungraded
+
+_cases(change) := [case |
+	some case in object.get(data.tipstaff.contract.cases, change.kind, [])
+	_has(change, case["if"])
+]
+
+# Every fact that is asked for is one of those listed, or shares one with them.
+_has(change, wanted) if {
+	every name, listed in wanted {
+		_among(object.get(change, name, null), listed)
+	}
+}
+
+_among(value, listed) if value in listed
+
+_among(values, listed) if {
+	is_array(values)
+	some value in values
+	value in listed
+}
+
+# METADATA
+# title: Declared versions that lie
+# description: |
+#   A version that a server or a tool declares is compared as well. It lies where it moves less than what changed asks
+#   for; `place` is its place among the versions of the input. What the structures say stands whatever it declares.
+lies := [object.union({"place": place}, data.tipstaff.contract.lie) |
+	some place, version in object.get(input.evidence, "versions", [])
+	_lies(version)
+]
+
+_lies(version) if {
+	some place, change in input.evidence.changes
+	_is_of(change, version)
+	not _means_the_same(change)
+	object.get(change, "about", "") != "version"
+	graded := grades[place].severity
+	bump := object.get(version, "bump", "other")
+	not _covers(bump, graded)
+}
+
+_means_the_same(change) if change.kind in data.tipstaff.contract.same_meaning
+
+_covers(bump, graded) if graded in data.tipstaff.contract.version_covers[bump]
+
+_is_of(_, version) if is_null(version.tool)
+
+_is_of(change, version) if change.tool == version.tool
+
+_is_of(change, version) if version.tool in change.tools
+
+# METADATA
+# title: The severity of the whole
+# description: The highest of all changes and lies; `none` where nothing changed.
+severity := data.tipstaff.contract.severities[max(_ranks | {0})]
+
+_ranks := {_rank(grade.severity) | some grade in array.concat(grades, lies)}
+
+_rank(word) := [place | some place, severity in data.tipstaff.contract.severities; severity == word][0]
+
+# METADATA
+# title: Whether the contract means another thing
+default drift := false
+
+drift if {
+	some change in input.evidence.changes
+	not _means_the_same(change)
+}
+
+# METADATA
+# title: The class of the change that would take this up
+default change_class := null
+
+change_class := data.tipstaff.contract.classes[severity]
+
+# METADATA
+# title: Whether a finding is one that the caller asked to fail on
+default fails := false
+
+fails if {
+	some grade in array.concat(grades, lies)
+	_fails(grade)
+}
+
+_fails(grade) if _rank(grade.severity) >= _rank(input.action.fail_on)
+
+_fails(grade) if grade.authority == input.action.fail_on_authority

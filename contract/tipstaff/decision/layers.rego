@@ -1,0 +1,85 @@
+package tipstaff.decision
+
+import data.tipstaff.approval
+import data.tipstaff.autonomy
+import data.tipstaff.contract
+import data.tipstaff.control
+import data.tipstaff.gates
+import data.tipstaff.guard
+import data.tipstaff.overlay
+import data.tipstaff.paths
+import data.tipstaff.pause
+
+_judges_change if input.kind == "change"
+
+_judges_control if input.kind == "control"
+
+_judges_contract if input.kind == "contract"
+
+_said.deny contains reason if some reason in guard.deny
+
+_said.deny contains reason if some reason in overlay.deny
+
+_said.deny contains reason if {
+	_judges_change
+	some reason in ((autonomy.deny | gates.deny) | paths.deny)
+}
+
+_said.deny contains reason if {
+	_judges_control
+	some reason in control.deny
+}
+
+_said.deny contains reason if {
+	_judges_contract
+	some reason in contract.deny
+}
+
+_said.escalate contains reason if some reason in guard.escalate
+
+_said.escalate contains reason if some reason in overlay.escalate
+
+_said.escalate contains reason if {
+	_judges_contract
+	some reason in contract.escalate
+}
+
+_said.require_approval contains reason if some reason in overlay.require_approval
+
+_said.require_approval contains reason if {
+	_judges_contract
+	some reason in contract.require_approval
+}
+
+_said.require_approval contains reason if {
+	_judges_change
+	some reason in ((autonomy.require_approval | gates.require_approval) | pause.require_approval)
+}
+
+# What no approval lifts: doubts about the approval itself, and a hard pause.
+_said.hold contains reason if {
+	_judges_change
+	some reason in (approval.require_approval | pause.hold)
+}
+
+_said.hold contains reason if {
+	_judges_contract
+	some reason in approval.require_approval
+}
+
+_said.hold contains reason if some reason in _unconfirmed
+
+_said.grant contains reason if {
+	_judges_change
+	some reason in (autonomy.grant | approval.grant)
+}
+
+_said.grant contains reason if {
+	_judges_control
+	some reason in control.grant
+}
+
+_said.grant contains reason if {
+	_judges_contract
+	some reason in (contract.grant | approval.grant)
+}

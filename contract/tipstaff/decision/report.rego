@@ -1,0 +1,52 @@
+package tipstaff.decision
+
+import data.tipstaff.autonomy
+import data.tipstaff.contract
+import data.tipstaff.evidence
+
+_stricter := [reason |
+	some strictness in ["deny", "escalate", "require_approval"]
+	some [_, _, reason] in sort([[reason.order, reason.code, reason] | some reason in _standing[strictness]])
+]
+
+_granted := [reason | some [_, reason] in sort([[reason.code, reason] | some reason in _said.grant])]
+
+_reported := _stricter if {
+	effect != "allow"
+} else := _granted
+
+# A code that several reasons share is listed once, where it first stands.
+_codes := [code |
+	some place, reason in _reported
+	code := reason.code
+	not _earlier(code, place)
+]
+
+_earlier(code, place) if {
+	some before, reason in _reported
+	before < place
+	reason.code == code
+}
+
+_all := [reason | some reason in _reported] if {
+	effect != "allow"
+} else := array.concat(_granted, [reason | some reason in _said.require_approval])
+
+_advice := sort(autonomy.advice) if {
+	_judges_change
+} else := []
+
+default _tier := null
+
+_tier := autonomy.tier
+
+_facts := {
+	"tier": _tier,
+	"purely_additive": evidence.purely_additive,
+	"low_risk": evidence.low_risk,
+	"lifted": [reason.code | some reason in _said.require_approval; _lifted],
+} if {
+	_judges_change
+} else := contract.report if {
+	_judges_contract
+} else := {}
