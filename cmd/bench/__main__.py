@@ -13,15 +13,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import contracts
 import decisions
 import programs
-import trail
-
 import sandbox
+import trail
 
 PARTS = {
     "programs": programs.measure,
     "decisions": decisions.measure,
+    "contracts": contracts.measure,
     "sandbox": sandbox.measure,
     "trail": trail.measure,
 }

@@ -109,6 +109,16 @@ def test_added_tool_is_low_risk_unless_it_destroys(
     assert contracts.diff(new, "--fail-on-authority", "widens").code == 1
 
 
+@pytest.mark.promise("BR-09", "row 113", "ahead 1")
+def test_hint_that_lowers_caution_widens_authority(contracts: Contracts) -> None:
+    new = edited(lambda c: c["tools"][1].update(annotations={"readOnlyHint": True}))
+    done = contracts.diff(new, "--json")
+    [found] = done.json["findings"]
+    assert (done.code, found["severity"], found["authority"]) == (0, "warning", "widens")
+    assert contracts.diff(new, "--fail-on-authority", "widens").code == 1
+    assert contracts.diff(capture(), "--fail-on-authority", "widens", old=new).code == 0
+
+
 @pytest.mark.promise("BR-07", "ahead 1")
 def test_other_spelling_fails_nobody(contracts: Contracts) -> None:
     new = edited(lambda c: c["tools"][0]["inputSchema"].update({"$schema": "x"}))

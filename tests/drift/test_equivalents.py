@@ -126,6 +126,15 @@ def test_one_and_one_point_naught_are_one_number() -> None:
     assert parameter_changes({**INT, "maximum": 1}, {**INT, "maximum": 1.0}) == []
 
 
+def test_overlapping_shapes_of_which_one_must_match_are_no_plain_choice() -> None:
+    twice = {"anyOf": [{"oneOf": [STR, STR]}]}
+    [found] = parameter_changes(STR, twice)
+    assert (found.kind, found.facts["direction"]) != ("equivalent_rewrite", "none")
+    overlapping = {"oneOf": [STR, {"type": "string", "minLength": 2}]}
+    [found] = parameter_changes({"oneOf": [STR, INT]}, {"oneOf": [*overlapping["oneOf"], INT]})
+    assert found.facts["direction"] == "unknown"
+
+
 def test_true_and_one_are_two_values() -> None:
     assert kinds(parameter_changes({"enum": [1]}, {"enum": [True]})) == {
         "constraint_loosened",

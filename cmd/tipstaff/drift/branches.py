@@ -25,6 +25,7 @@ def compare_branches(comparison: Comparison, old: Node, new: Node) -> None:
         _said_in_branch(comparison, one, other, new)
         compare_words(comparison, one, other)
     changed = bool(gone or come or len(comparison.found) > before)
+    changed |= len(old.branches) != len(new.branches)
     if (old.is_exclusive or new.is_exclusive) and (changed or old.is_exclusive != new.is_exclusive):
         _tell(
             comparison,

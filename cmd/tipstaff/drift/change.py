@@ -40,8 +40,3 @@ def pointer(base: str, *parts: str | int) -> str:
     """A JSON pointer (RFC 6901) some steps below another."""
     steps = (str(part).replace("~", "~0").replace("/", "~1") for part in parts)
     return base + "".join(f"/{step}" for step in steps)
-
-
-def is_below(path: str, above: str) -> bool:
-    """Whether a pointer is another one, or points into what that one points to."""
-    return path == above or path.startswith(above + "/")

@@ -143,7 +143,12 @@ class Document:
         found: list[Branch] = []
         for place, part in enumerate(raw[word]):
             said = Node(part, path, [], {})
-            for branch in self._expand(part, pointer(path, word, place), said):
+            here = pointer(path, word, place)
+            branches = self._expand(part, here, said)
+            if said.is_exclusive:
+                # Which of several shapes that overlap match is lost among further choices.
+                branches = [Branch(None, {"(oneOf)": Word(part, here)}, path=here)]
+            for branch in branches:
                 for name, items in said.said.items():
                     branch.said.setdefault(name, []).extend(items)
                 found.append(branch)

@@ -15,7 +15,6 @@ from tipstaff.drift.change import (
     UNKNOWN,
     WIDENS,
     Change,
-    is_below,
     pointer,
 )
 from tipstaff.drift.schemas import Difference, compare
@@ -192,15 +191,21 @@ def _tasks(old: Json, new: Json) -> Iterator[Change]:
 
 
 def _unexplained(old: Json, new: Json, found: Iterable[Change]) -> Iterator[Spot]:
-    """Differences in the spelling that no change accounts for."""
-    explained = [path for change in found for path in (change.path, *change.covers)]
+    """Differences in the spelling that no change accounts for: none at the spot, above it or below it."""
+    explained = {path for change in found for path in (change.path, *change.covers) if path}
+    above = {start for path in explained for start in _starts(path)}
     ordinary = {key: value for key, value in old.items() if key != "name"}
     others = {key: value for key, value in new.items() if key != "name"}
     for spot in spots(ordinary, others, ""):
-        if not any(
-            is_below(spot.path, path) or is_below(path, spot.path) for path in explained if path
-        ):
+        if spot.path not in above and explained.isdisjoint(_starts(spot.path)):
             yield spot
+
+
+def _starts(path: str) -> Iterator[str]:
+    """A pointer and those that it is below."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def _words_out_of_reach(old: Json, rest: Iterable[Spot], tool: str) -> Iterator[Change]:

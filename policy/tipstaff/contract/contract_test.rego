@@ -52,6 +52,9 @@ test_destructive_addition_is_not_low_risk if {
 test_tool_that_calls_itself_destructive_is_not_low_risk if {
 	document := testing.with_facts(testing.contract, {"/evidence/changes/0/stated": {"destructiveHint": true}})
 	_said(document) == _expected({"require_approval": {"contract.added_destructive"}})
+	every hints in [{"destructiveHint": true, "other": true}, {"other": true, "destructiveHint": true}] {
+		_said(document) == _expected({"require_approval": {"contract.added_destructive"}}) with data.tipstaff.contract.destructive_hints as hints
+	}
 	mild := testing.with_facts(testing.contract, {"/evidence/changes/0/stated": {"destructiveHint": false}})
 	_said(mild) == _expected({"grant": {"contract.low_risk"}})
 }
@@ -108,6 +111,8 @@ test_change_of_words_or_worse_waits_for_a_person if {
 		widened := _change(kind, {"about": "argument", "direction": "widens"})
 		_said(_with([widened])) == _expected({"require_approval": {"contract.not_additive"}})
 	}
+	entry := _change("constraint_loosened", {"about": "entry", "direction": "widens"})
+	_said(_with([entry])) == _expected({"require_approval": {"contract.not_additive"}})
 }
 
 # METADATA
@@ -153,6 +158,13 @@ test_part_of_a_contract_is_refused if {
 		document := testing.with_facts(testing.contract, {"/evidence/status": status})
 		_said(document) == _expected({"deny": {"contract.not_compared"}})
 	}
+}
+
+test_addition_under_a_version_that_lies_is_not_low_risk if {
+	version := {"tool": null, "before": "1.0.0", "after": "1.0.0", "bump": "none"}
+	document := testing.with_facts(testing.contract, {"/evidence/versions": [version]})
+	report := contract.report with input as document
+	[report.low_risk, report.severity] == [false, "error"]
 }
 
 test_report_has_all_that_was_found if {

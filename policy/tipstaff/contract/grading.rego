@@ -7,8 +7,8 @@ package tipstaff.contract
 #   a change of a kind that has none is graded as the worst.
 grades := [_grade(change) | some change in input.evidence.changes]
 
-_grade(change) := object.filter(_cases(change)[0], ["severity", "authority"]) if {
-	count(_cases(change)) > 0
+_grade(change) := object.filter(first, ["severity", "authority"]) if {
+	first := _cases(change)[0]
 } else := data.tipstaff.contract.ungraded
 
 _cases(change) := [case |
@@ -45,15 +45,16 @@ _lies(version) if {
 	some place, change in input.evidence.changes
 	_is_of(change, version)
 	not _means_the_same(change)
-	object.get(change, "about", "") != "version"
+	not _is_the_version(change)
 	graded := grades[place].severity
-	bump := object.get(version, "bump", "other")
-	not _covers(bump, graded)
+	not _covers(version, graded)
 }
 
 _means_the_same(change) if change.kind in data.tipstaff.contract.same_meaning
 
-_covers(bump, graded) if graded in data.tipstaff.contract.version_covers[bump]
+_is_the_version(change) if change.about == "version"
+
+_covers(version, graded) if graded in data.tipstaff.contract.version_covers[version.bump]
 
 _is_of(_, version) if is_null(version.tool)
 

@@ -9,6 +9,7 @@ _change(kind, facts) := object.union({"kind": kind, "tool": "a", "path": "/x"}, 
 
 _graded(kind, facts) := [grade.severity, grade.authority] if {
 	[grade] := contract.grades with input as _with([_change(kind, facts)])
+		with data.tipstaff.contract.ungraded as {"severity": "ungraded", "authority": "ungraded"}
 }
 
 # METADATA
@@ -49,7 +50,8 @@ test_each_kind_has_its_grade if {
 }
 
 test_kind_that_nobody_graded_is_the_worst if {
-	_graded("something_new", {}) == ["error", "widens"]
+	_graded("something_new", {}) == ["ungraded", "ungraded"]
+	contract.grades == [{"severity": "error", "authority": "widens"}] with input as _with([_change("something_new", {})])
 }
 
 # METADATA
@@ -59,6 +61,7 @@ test_direction_grades_what_may_be_sent_and_received if {
 	every case in [
 		["type_changed", "narrows", ["error", "narrows"]],
 		["type_changed", "widens", ["error", "widens"]],
+		["type_changed", {"x": "narrows"}, ["error", "widens"]],
 		["constraint_tightened", "narrows", ["error", "narrows"]],
 		["constraint_tightened", "unknown", ["error", "widens"]],
 		["output_changed", "narrows", ["info", "narrows"]],
@@ -203,6 +206,10 @@ test_version_that_moves_less_than_the_contract_lies if {
 		count(_lie([_change(kind, {})], _version(null, bump))) == count([1 | lies])
 	}
 	_lie([_change("annotation_changed", {"about": "version"})], _version("a", "none")) == []
+}
+
+test_one_change_that_a_version_does_not_cover_is_a_lie if {
+	_lie([_change("tool_added", {}), _change("tool_removed", {})], _version(null, "minor")) == [0]
 }
 
 test_version_of_a_tool_is_held_against_that_tool if {

@@ -44,7 +44,6 @@ require_approval contains reasons.of(rego.metadata.chain()) if severity == "warn
 #   order: 42
 require_approval contains reasons.of(rego.metadata.chain()) if {
 	severity == "info"
-	drift
 	count(_not_additive) > 0
 }
 

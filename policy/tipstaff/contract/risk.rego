@@ -32,8 +32,7 @@ _destructive contains _name(change) if {
 # A tool that itself says so is destructive whatever its words are.
 _destructive contains _name(change) if {
 	some change in input.evidence.changes
-	some stated in data.tipstaff.contract.destructive_hints
-	some hint, value in stated
+	some hint, value in data.tipstaff.contract.destructive_hints
 	change.stated[hint] == value
 }
 

@@ -44,19 +44,6 @@ _sound("act", value) if shapes.is_text(value)
 
 _sound("resource", value) if shapes.is_text(value)
 
-_sound("server", value) if shapes.is_text(value)
-
-_sound("status", value) if shapes.is_text(value)
-
-_sound("changes", changes) if {
-	is_array(changes)
-	every change in changes {
-		shapes.is_text(change.kind)
-		_is_null_or_string(object.get(change, "tool", null))
-		is_string(change.path)
-	}
-}
-
 _sound("evidence", value) if {
 	is_object(value)
 	_is_null_or_object(object.get(value, "drift", null))

@@ -1,0 +1,74 @@
+"""The speed of holding two contracts against each other, beside reading their files as JSON."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from ratios import Promise, compare, elapsed
+
+from tipstaff.documents.contract import Snapshot, snapshot, text
+from tipstaff.drift.diff import diff
+
+_FEW, _MANY = 1000, 10_000
+_CHANGED = 0.05
+_PARAMETERS = 6
+
+
+def measure() -> Iterator[Promise]:
+    """Every promise about contracts."""
+    few = _contracts(_FEW, _CHANGED)
+    yield Promise("diff of 1,000 tools, 5 % changed / json.loads of both", _ratios(few), 6)
+    yield Promise(
+        "the same with nothing changed / json.loads of both", _ratios(_contracts(_FEW, 0)), 2
+    )
+    many = _contracts(_MANY, _CHANGED)
+    grown = [elapsed(_diffing(many)) / elapsed(_diffing(few)) for _ in range(5)]
+    yield Promise("diff of 10,000 tools / of 1,000", grown, 12)
+
+
+def _ratios(pair: tuple[Snapshot, Snapshot]) -> list[float]:
+    files = [text(side) for side in pair]
+    return compare(_diffing(pair), lambda: [json.loads(file) for file in files], times=3)
+
+
+def _diffing(pair: tuple[Snapshot, Snapshot]) -> Any:
+    """What compares two parsed snapshots that nobody has digested yet."""
+
+    def run() -> None:
+        old, new = (Snapshot.model_construct(**dict(side)) for side in pair)
+        diff(old, new)
+
+    return run
+
+
+def _contracts(count: int, share: float) -> tuple[Snapshot, Snapshot]:
+    """Two snapshots that share no object, the second with some tools changed, in another order."""
+    chance = random.Random(7)  # noqa: S311 (the same contracts in each run)
+    tools = [_tool(place) for place in range(count)]
+    later = json.loads(json.dumps(tools))
+    for tool in chance.sample(later, int(count * share)):
+        tool["description"] += " Ask first."
+        tool["inputSchema"]["properties"]["p1"]["type"] = "boolean"
+    chance.shuffle(later)
+    return _snapshot(tools), _snapshot(later)
+
+
+def _snapshot(tools: list[Any]) -> Snapshot:
+    plain = {"schema_version": 2, "server_id": "bench", "captured_at": "2026-01-01T00:00:00Z"}
+    return snapshot({**plain, "tools": tools})
+
+
+def _tool(place: int) -> dict[str, Any]:
+    parameters = {
+        f"p{number}": {
+            "type": "string" if number % 2 else "integer",
+            "description": f"Parameter {number} of the tool {place}, in the usual unit.",
+        }
+        for number in range(_PARAMETERS)
+    }
+    schema = {"type": "object", "properties": parameters, "required": ["p0"]}
+    words = f"Does what the tool of the number {place} is there for, and says so at length."
+    return {"name": f"tool_{place}", "description": words, "inputSchema": schema}
