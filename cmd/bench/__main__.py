@@ -16,8 +16,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import contracts
 import decisions
 import programs
-import sandbox
 import trail
+
+import sandbox
 
 PARTS = {
     "programs": programs.measure,

@@ -34,6 +34,16 @@ PARAMETERS: dict[str, tuple[Any, Any]] = {
     "exclusive choices of other types": ({"oneOf": [STR, INT]}, {"anyOf": [STR, INT]}),
     "all of one": (STR, {"allOf": [STR]}),
     "parts put together": ({"type": "string", "minLength": 1}, {"allOf": [STR, {"minLength": 1}]}),
+    "members put together": (
+        {"type": "object", "properties": {"a": STR, "b": INT}, "required": ["a", "b"]},
+        {
+            "type": "object",
+            "allOf": [
+                {"properties": {"a": STR}, "required": ["a"]},
+                {"properties": {"b": INT}, "required": ["b"]},
+            ],
+        },
+    ),
     "a constant or one listed value": ({"const": "a"}, {"enum": ["a"]}),
     "listed values with their type": ({"enum": ["a", "b"]}, {"type": "string", "enum": ["a", "b"]}),
     "listed values as choices": ({"enum": ["a", "b"]}, {"anyOf": [{"const": "b"}, {"const": "a"}]}),
@@ -133,6 +143,22 @@ def test_overlapping_shapes_of_which_one_must_match_are_no_plain_choice() -> Non
     overlapping = {"oneOf": [STR, {"type": "string", "minLength": 2}]}
     [found] = parameter_changes({"oneOf": [STR, INT]}, {"oneOf": [*overlapping["oneOf"], INT]})
     assert found.facts["direction"] == "unknown"
+
+
+def test_member_of_one_of_several_parts_is_found_where_it_is() -> None:
+    parts = [{"properties": {"a": STR}}, {"properties": {"b": STR}}]
+    old = {"type": "object", "allOf": parts}
+    new = {"type": "object", "allOf": [parts[0], {"properties": {"b": INT}}]}
+    [found] = parameter_changes(old, new)
+    assert found.path == "/inputSchema/properties/x/allOf/1/properties/b/type"
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_values_that_are_listed_now_are_found_at_their_list(back: bool) -> None:
+    sides = [STR, {**STR, "enum": ["a"]}]
+    [found] = parameter_changes(*(reversed(sides) if back else sides))
+    assert found.path == "/inputSchema/properties/x/enum"
+    assert (found.before, found.after) == ((["a"], None) if back else (None, ["a"]))
 
 
 def test_true_and_one_are_two_values() -> None:

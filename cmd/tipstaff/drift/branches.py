@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tipstaff.drift.change import NARROWS, UNKNOWN, WIDENS, pointer
-from tipstaff.drift.keywords import CHOICES, SILENT, type_of
+from tipstaff.drift.keywords import SILENT, type_of
 from tipstaff.drift.parts import Branch, Node
 from tipstaff.drift.words import compare_words
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tipstaff.drift.schemas import Comparison
 
 _SPOTS = ("type", "anyOf", "oneOf", "enum", "const", "$ref", "allOf", "nullable")
+_LISTED_FIRST = ("enum", "const", *_SPOTS)
 Pair = tuple[Branch, Branch]
 
 
@@ -197,9 +198,11 @@ def _tell(
     from tipstaff.drift.schemas import Difference
 
     old, new = sides
-    path = new.spot(*_SPOTS)
-    if path == new.path:
-        path = old.spot(*_SPOTS) if old.spot(*_SPOTS) != old.path else path
+    listed = [any(one.type == "values" for one in node.branches) for node in sides]
+    spots = _LISTED_FIRST if listed[0] != listed[1] and about == "type" and not kind else _SPOTS
+    path = new.spot(*spots)
+    if path == new.path or (spots is _LISTED_FIRST and listed[0]):
+        path = old.spot(*spots) if old.spot(*spots) != old.path else path
     is_tighter = direction in (NARROWS, UNKNOWN)
     comparison.add(
         Difference(
@@ -216,11 +219,9 @@ def _tell(
 
 
 def _covered(sides: tuple[Node, Node]) -> tuple[str, ...]:
-    """What is written otherwise where types changed; all keywords, where one side puts them into choices."""
+    """What may be written otherwise where types changed: every keyword that constrains."""
     raws = [node.raw if isinstance(node.raw, dict) else {} for node in sides]
-    words = {*_SPOTS, "format", "default"}
-    if any(CHOICES & raw.keys() for raw in raws):
-        words |= {word for raw in raws for word in raw if word not in SILENT}
+    words = {*_SPOTS, "default"} | {word for raw in raws for word in raw if word not in SILENT}
     return tuple(pointer(node.path, word) for node in sides for word in sorted(words))
 
 
@@ -229,6 +230,8 @@ def _value(node: Node, path: str) -> Any:
     word = path.rpartition("/")[2]
     if isinstance(node.raw, dict) and word in node.raw:
         return node.raw[word]
+    if word in ("enum", "const"):
+        return None
     kinds = sorted(
         {branch.type for branch in node.branches if branch.type and branch.type != "values"}
     )

@@ -16,10 +16,15 @@ class Said(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A keyword's value, and where it stands."""
+    """A keyword's value, and where it stands; ``paths`` where its members stand in different places."""
 
     value: Any
     path: str
+    paths: dict[str, str] | None = None
+
+    def path_of(self, name: str) -> str:
+        """Where one member stands."""
+        return (self.paths or {}).get(name) or pointer(self.path, name)
 
 
 @dataclass

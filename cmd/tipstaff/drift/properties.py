@@ -23,14 +23,13 @@ class Members:
         words = branch.words
         properties, required = words.get("properties"), words.get("required")
         self.schemas: dict[str, Any] = dict(properties.value) if properties else {}
-        self.path = properties.path if properties else ""
         self.listed: list[str] = required.value if required else []
         self.required_path = required.path if required else ""
         self.base = branch.path
         self.additional = words.get("additionalProperties")
         for name in self.listed:
             self.schemas.setdefault(name, True)
-        self._described = properties.value if properties else _NOTHING
+        self._properties = properties
         self.needed = {
             name
             for name in self.listed
@@ -39,7 +38,9 @@ class Members:
 
     def path_of(self, name: str) -> str:
         """Where a member is described, or else demanded."""
-        return pointer(self.path, name) if name in self._described else self.required_path
+        if self._properties and name in self._properties.value:
+            return self._properties.path_of(name)
+        return self.required_path
 
 
 def compare_properties(comparison: Comparison, old_branch: Branch, new_branch: Branch) -> None:

@@ -98,20 +98,11 @@ def _merged(one: Branch, other: Branch) -> Branch:
     kind = _type_of_both(one, other)
     clash: dict[str, Any] = {}
     for word, found in other.words.items():
-        if word not in words and not _interferes(word, words):
-            words[word] = found
-        elif word in words and equal(words[word].value, found.value):
-            continue
-        elif word == "required":
-            union = sorted({*words[word].value, *found.value})
-            words[word] = Word(union, found.path)
-        elif word == "enum":
-            kept = [
-                value for value in words[word].value if any(equal(value, at) for at in found.value)
-            ]
-            words[word] = Word(kept, found.path)
-        else:
+        joined_word = _word_of_both(word, words, found, other.words)
+        if joined_word is None:
             clash[word] = found.value
+        else:
+            words[word] = joined_word
     if kind == "values":
         listed = next((part for part in (one, other) if part.type not in ("values", None)), None)
         if listed and listed.type:
@@ -125,6 +116,38 @@ def _merged(one: Branch, other: Branch) -> Branch:
         said[name] = [*said.get(name, []), *items]
     kept_words = relevant(words, kind) if isinstance(kind, str) and kind != "values" else words
     return Branch(kind if isinstance(kind, str) else None, kept_words, said, other.path or one.path)
+
+
+def _word_of_both(
+    word: str, words: dict[str, Word], found: Word, others: dict[str, Word]
+) -> Word | None:
+    """A keyword that demands what both demand; None where no single one does."""
+    if word not in words:
+        return None if _interferes(word, words) else found
+    have = words[word]
+    if word == "properties" and _can_join(words, others):
+        return _members_of_both(have, found)
+    if equal(have.value, found.value):
+        return have
+    if word == "required":
+        return Word(sorted({*have.value, *found.value}), found.path)
+    if word == "enum":
+        kept = [value for value in have.value if any(equal(value, at) for at in found.value)]
+        return Word(kept, found.path)
+    return None
+
+
+def _can_join(words: dict[str, Word], others: dict[str, Word]) -> bool:
+    """Whether members of two schemas may stand side by side: nothing closes either, and no name is described twice."""
+    if "properties" not in words or (words.keys() | others.keys()) & (_TOGETHER - {"properties"}):
+        return False
+    before, after = words["properties"].value, others["properties"].value
+    return all(equal(before[name], after[name]) for name in before.keys() & after.keys())
+
+
+def _members_of_both(one: Word, other: Word) -> Word:
+    paths = {name: word.path_of(name) for word in (one, other) for name in word.value}
+    return Word({**one.value, **other.value}, one.path, paths)
 
 
 _TOGETHER = {"properties", "additionalProperties", "patternProperties", "unevaluatedProperties"}
