@@ -94,6 +94,11 @@ def test_skill_or_folder_outside_of_the_repository_is_refused(scene: AugmentScen
     assert refused(scene, "--golden", scene.outside / "golden")[0] == "augment.outside"
     (scene.workshop.root / "link").symlink_to(scene.outside / "golden")
     assert refused(scene, "--golden", "link")[0] == "augment.outside"
+    for one, other in (("round", "about"), ("about", "round")):
+        (scene.workshop.root / one).symlink_to(other)
+    for place in ("round", "round/golden", "a/" * 3000, "a" * 300):
+        assert refused(scene, "--golden", place)[0] == "augment.outside"
+        assert refused(scene, "FILE", place)[0] == "augment.outside"
     assert refused(scene, "FILE", "skills")[0] == "augment.skill"
     assert refused(scene, "FILE", "skills/absent.md")[0] == "augment.skill"
 

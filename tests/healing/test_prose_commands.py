@@ -87,3 +87,20 @@ def test_command_that_fails_is_an_error_and_nothing_is_proposed(
 def test_program_that_is_not_there_is_an_error(scene: AugmentScene) -> None:
     told = scene.run("--prose-runs", "", "--prose-cmd", "/absent/model --ask")
     assert (told.code, told.json["error"]["code"]) == (3, "augment.prose_failed")
+
+
+def test_command_that_prints_without_end_is_ended_at_the_limit(scene: AugmentScene) -> None:
+    told = scene.run("--prose-runs", "", "--prose-cmd", "yes")
+    assert told.code == 3
+    assert "more than" in told.json["error"]["message"]
+
+
+def test_place_for_the_runs_that_is_no_file_is_refused_before_anything_is_run(
+    scene: AugmentScene,
+) -> None:
+    left = scene.outside / "ran"
+    words = ("--prose-cmd", command(scene, f"open({str(left)!r}, 'w')"))
+    told = scene.run("--prose-runs", "", *words, "--save-runs", scene.outside)
+    assert (told.code, told.json["error"]["code"]) == (2, "file.unwritable")
+    assert not left.exists()
+    assert not scene.workshop.branches()

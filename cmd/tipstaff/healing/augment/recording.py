@@ -7,7 +7,10 @@ the command line and nowhere else; it gets two paths, of the prose and of an inp
 from __future__ import annotations
 
 import hashlib
+import os
+import select
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +29,7 @@ from tipstaff.project import timestamp
 MAX_BYTES = 8 << 20
 _MAX_OUTPUT_BYTES = 1 << 20
 _TIMEOUT_S = 300.0
+_CHUNK_BYTES = 1 << 16
 _DOMAIN = "tipstaff.augment.prose.v1"
 
 
@@ -155,20 +159,39 @@ def _demand_same(runs: ProseRuns, block: Block, cases: Sequence[Case]) -> None:
 
 def _one(line: list[str]) -> ProseRun:
     try:
-        done = subprocess.run(
-            line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=_TIMEOUT_S, check=False
-        )
+        output, exit_code = _printed(line)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise _failed(str(error)) from error
-    if done.returncode or len(done.stdout) > _MAX_OUTPUT_BYTES:
-        large = f"it printed more than {_MAX_OUTPUT_BYTES} bytes"
-        raise _failed(f"it ended with {done.returncode}" if done.returncode else large)
+    if len(output) > _MAX_OUTPUT_BYTES:
+        raise _failed(f"it printed more than {_MAX_OUTPUT_BYTES} bytes")
+    if exit_code:
+        raise _failed(f"it ended with {exit_code}")
     try:
-        text = done.stdout.decode("utf-8")
+        text = output.decode("utf-8")
     except UnicodeDecodeError as error:
         raise _failed("what it printed is not UTF-8") from error
-    digest = hashlib.sha256(done.stdout).hexdigest()
+    digest = hashlib.sha256(output).hexdigest()
     return ProseRun(output=text, output_sha256=digest, recorded_at=timestamp())
+
+
+def _printed(line: list[str]) -> tuple[bytes, int]:
+    """What a command prints, up to one byte more than it may, and how it ends; it is ended where that is too much."""
+    deadline = time.monotonic() + _TIMEOUT_S
+    output = bytearray()
+    with subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None  # noqa: S101 (it is a pipe)
+            while len(output) <= _MAX_OUTPUT_BYTES:
+                left = max(deadline - time.monotonic(), 0.0)
+                if not select.select([process.stdout], [], [], left)[0]:
+                    raise subprocess.TimeoutExpired(line, _TIMEOUT_S)
+                chunk = os.read(process.stdout.fileno(), _CHUNK_BYTES)
+                if not chunk:
+                    return bytes(output), process.wait(max(deadline - time.monotonic(), 0.0))
+                output += chunk
+        finally:
+            process.kill()
+    return bytes(output), process.returncode
 
 
 def _failed(complaint: str) -> EvidenceError:

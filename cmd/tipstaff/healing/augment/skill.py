@@ -92,7 +92,13 @@ def read_cases(repository: Repository, base: str, folder: Path) -> tuple[str, li
 
 def _inside(repository: Repository, file: Path, field: str) -> str:
     """The path from the repository's root; a link on the way may not lead out or elsewhere."""
-    real = file.resolve()
+    try:
+        real = file.resolve()
+        file.is_symlink()
+    except (OSError, RuntimeError) as error:  # too long, or links in a circle
+        complaint = getattr(error, "strerror", None) or "leads through links in a circle"
+        fix = f"name a path inside {repository.root}"
+        raise _refusal("augment.outside", complaint, str(file), fix, field=field) from error
     if file.is_symlink() or not real.is_relative_to(repository.root):
         complaint = "is a link" if file.is_symlink() else "lies outside the repository"
         fix = f"name a path inside {repository.root}"
