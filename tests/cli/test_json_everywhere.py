@@ -228,6 +228,7 @@ NEEDS_NO_CONFIG = {
     ("policy", "build"),
     ("sandbox", "doctor"),
     ("sandbox", "escape"),
+    ("sandbox", "install"),
     ("change", "list"),
     ("change", "show"),
 }

@@ -45,10 +45,10 @@ def test_set_up_repository_passes_every_check(installation: Installation, govern
         done = installation.run(*verb, "--json", cwd=governed)
         assert done.returncode == 0, done.stdout + done.stderr
         json.loads(done.stdout)
-    workflow = governed / ".github/workflows/tipstaff.yml"
-    assert (
-        workflow.read_text() == (ROOT / "cmd/tipstaff/starter/workflows/tipstaff.yml").read_text()
-    )
+    written = (governed / ".github/workflows/tipstaff.yml").read_text()
+    starter = (ROOT / "cmd/tipstaff/starter/workflows/tipstaff.yml").read_text()
+    pinned = f"pip install tipstaff=={__version__}\n"
+    assert written == starter.replace("pip install tipstaff\n", pinned) != starter
 
 
 def test_doctor_finds_every_part_working(installation: Installation, governed: Path) -> None:

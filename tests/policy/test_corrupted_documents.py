@@ -153,7 +153,7 @@ def test_allowed_document_stays_so_only_where_it_is_harmless(
 
 @pytest.mark.promise("D3", "ahead 4")
 @pytest.mark.req("E-04", "E-05", "E-11")
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if not name.endswith("-allow")])
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if "-allow" not in name])
 def test_refused_example_is_never_allowed(opa: Opa, tmp_path: Path, name: str) -> None:
     found = allowed(opa, tmp_path, list(mutants(name, EXAMPLES[name])))
     # To say that nothing was found is the very fact that this example lacks.
