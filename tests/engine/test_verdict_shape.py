@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
@@ -11,6 +12,7 @@ from support.documents import a_change, an_act
 from support.played_engine import played, says
 from support.schemas import accepts, demand
 from support.workshop import AUTOMATIC, Workshop
+from tipstaff.documents.base import Effect
 from tipstaff.documents.verdict import Verdict
 
 OTHER = {
@@ -19,13 +21,21 @@ OTHER = {
     "action": {"type": "send_email", "cost": {"amount": 0, "currency": "USD"}},
     "resource": {"id": "mail:123"},
 }
-KINDS = ["action", "modification", "contract", "tier_change"]
+UNJUDGED = ["action", "modification", "tier_change"]
+EXAMPLES = Path(__file__).parents[2] / "contracts/examples"
 
 
 def plain(verdict: Verdict) -> dict[str, Any]:
     """The verdict as JSON."""
     value: dict[str, Any] = json.loads(verdict.model_dump_json(by_alias=True))
     return value
+
+
+def a_contract(effect: str) -> dict[str, Any]:
+    """The example of a contract with that effect, without a context."""
+    example: dict[str, Any] = json.loads((EXAMPLES / f"contract-{effect}.input.json").read_bytes())
+    del example["context"]
+    return example
 
 
 @pytest.mark.req("E-06")
@@ -39,7 +49,8 @@ def test_every_kind_of_question_gets_a_verdict_of_one_shape(workshop: Workshop) 
         (an_act("approve"), "allow"),
         (an_act("fly"), "deny"),
         (an_act(None), "deny"),
-        *(({**OTHER, "kind": kind}, "deny") for kind in KINDS),
+        *((a_contract(effect), effect) for effect in get_args(Effect)),
+        *(({**OTHER, "kind": kind}, "deny") for kind in UNJUDGED),
     ]
     for document, effect in documents:
         verdict = workshop.decide(document)
@@ -54,7 +65,7 @@ def test_every_kind_of_question_gets_a_verdict_of_one_shape(workshop: Workshop) 
 
 
 @pytest.mark.req("E-06")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", UNJUDGED)
 def test_kind_that_no_rules_judge_is_denied_by_name(workshop: Workshop, kind: str) -> None:
     answer = workshop.run(
         "decide", "-", "--json", stdin=json.dumps({**OTHER, "kind": kind}).encode()
