@@ -30,7 +30,6 @@ DRAIN_S = 0.5
 GONE_S = 5.0
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
 IPC_RMID = 0
-MAX_FILE_BYTES = 8 << 20
 KILLED, TIMED_OUT = 128 + signal.SIGKILL, 124
 TICKS = os.sysconf("SC_CLK_TCK")
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -195,7 +194,7 @@ def watch(child, streams, limits):
     return code, timed_out
 
 
-def read_file(path):
+def read_file(path, most):
     """The bytes of a regular file, or the reason why there are none."""
     try:
         parts = path.split("/")
@@ -213,8 +212,8 @@ def read_file(path):
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode):
             return None, "is no regular file"
-        data = reader.read(MAX_FILE_BYTES + 1)
-    return (data, None) if len(data) <= MAX_FILE_BYTES else (None, "is too large")
+        data = reader.read(most + 1)
+    return (data, None) if len(data) <= most else (None, "is too large")
 
 
 def one_run(job):
@@ -242,7 +241,7 @@ def one_run(job):
         os.close(stream.ours)
     outputs, refused = {}, {}
     for path in job["outputs"]:
-        data, reason = read_file(path)
+        data, reason = read_file(path, job["file_bytes"])
         if data is None:
             refused[path] = reason
         else:

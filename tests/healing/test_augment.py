@@ -86,6 +86,8 @@ def test_proven_script_is_a_branch_and_a_draft_that_waits_for_a_person(scene: Au
     ]
     assert told.json["approval"]["status"] == "pending"
     assert told.json["tests"]["passed"] == 2
+    # After "--", so that no name of a folder is an option of pytest's.
+    assert told.json["tests"]["command"] == f"python -m pytest -q -- {GOLDEN_FOLDER}"
     assert set(told.json) == {
         *("verdict", "branch", "commit", "pull_request", "approval", "tests", "sandbox"),
         "augment",

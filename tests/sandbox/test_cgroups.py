@@ -7,21 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from support.sandboxes import hog, kills_are_counted, present, run_inside, strict
+from support.sandboxes import SPENDERS, hog, kills_are_counted, present, run_inside, strict
 from tipstaff.sandbox import cgroup
 from tipstaff.sandbox.cgroup import Group, Place, find_places
-
-SPENDERS = """
-import os, time
-for _ in range(20):
-    pid = os.fork()
-    if pid == 0:
-        end = time.process_time() + 0.4
-        while time.process_time() < end: pass
-        os._exit(0)
-    os.waitpid(pid, 0)
-print('all done')
-"""
 
 
 def unified(top: Path, *folders: str, given: str = "cpu memory pids") -> list[str]:

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from support.sandboxes import comes_true, hog, processes_with, run_inside, snippet, strict
+from support.sandboxes import (
+    SPENDERS,
+    comes_true,
+    hog,
+    processes_with,
+    run_inside,
+    snippet,
+    strict,
+)
 from tipstaff.sandbox.backend import SandboxBackend
 
 
@@ -93,18 +101,7 @@ def test_a_busy_loop_is_killed_at_the_cpu_limit(backend: SandboxBackend, tmp_pat
 def test_cpu_time_of_many_processes_is_counted_together(
     backend: SandboxBackend, tmp_path: Path
 ) -> None:
-    code = """
-import os, time
-for _ in range(20):
-    pid = os.fork()
-    if pid == 0:
-        end = time.process_time() + 0.4
-        while time.process_time() < end: pass
-        os._exit(0)
-    os.waitpid(pid, 0)
-print('all done')
-"""
-    result = run_inside(backend, code, tmp_path / "in", cpu_s=1, wall_s=30)
+    result = run_inside(backend, SPENDERS, tmp_path / "in", cpu_s=1, wall_s=30)
     assert result.exit_code == 137
     assert "all done" not in result.stdout
 

@@ -26,6 +26,18 @@ _RUNSC = gvisor.programs()
 MAY_BE_ABSENT = {} if can_start() else {"firecracker": "no firecracker on PATH, or no /dev/kvm"}
 BACKENDS = tuple(kind.name for kind in KINDS if kind.name not in MAY_BE_ABSENT)
 _INSTALLED_WITH_US = {"bubblewrap", "nsjail"}
+# Twenty processes, one after the other, that each stay far below a limit of theirs.
+SPENDERS = """
+import os, time
+for _ in range(20):
+    pid = os.fork()
+    if pid == 0:
+        end = time.process_time() + 0.4
+        while time.process_time() < end: pass
+        os._exit(0)
+    os.waitpid(pid, 0)
+print('all done')
+"""
 
 
 def present(name: str, profile: SandboxProfile | None = None) -> SandboxBackend:

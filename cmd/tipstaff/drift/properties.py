@@ -160,18 +160,7 @@ def _renamed(comparison: Comparison, old: Members, new: Members, name: str, othe
         )
     )
     if (name in old.needed) != (other in new.needed):
-        is_needed = other in new.needed
-        comparison.add(
-            Difference(
-                "required_added" if is_needed else "required_removed",
-                new.required_path or old.required_path,
-                old.listed,
-                new.listed,
-                NARROWS if is_needed else WIDENS,
-                f"{other} {'must now be given' if is_needed else 'may now be left out'}",
-                about=other,
-            )
-        )
+        _needed(comparison, old, new, other)
     comparison.parts(
         old.schemas[name], old.path_of(name), new.schemas[other], new.path_of(other), other
     )

@@ -23,6 +23,7 @@ from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError, SandboxError
 from tipstaff.sandbox import layout
 from tipstaff.sandbox.backend import RunSpec, SandboxBackend
+from tipstaff.sandbox.collection import MAX_FILE_BYTES
 from tipstaff.sandbox.toolchain import is_python, own_python
 
 Outcome = tuple[SandboxResult, dict[str, bytes]]
@@ -106,6 +107,7 @@ def _runner(spec: RunSpec, times: int) -> RunSpec:
         "argv": list(command.argv),
         "times": times,
         "limits": limits.model_dump(),
+        "file_bytes": MAX_FILE_BYTES,
         "outputs": [path for path in spec.outputs if _is_plain(path)],
         "environment": environment,
     }

@@ -226,7 +226,7 @@ def _tests(engine: Engine, golden: str) -> str | None:
     """None where the team names the command itself."""
     if engine.project.team_setting("tests", "command") is not None:
         return None
-    return f"python -m pytest -q {shlex.quote(golden)}"
+    return f"python -m pytest -q -- {shlex.quote(golden)}"
 
 
 def _control(run: GoldenRun) -> ControlFacts | None:
