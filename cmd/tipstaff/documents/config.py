@@ -14,10 +14,10 @@ from tipstaff.documents.base import (
     ActionClass,
     CapabilityName,
     Contract,
-    Identifier,
     SchemaVersion,
     Tier,
 )
+from tipstaff.documents.server import Server, ServerName
 
 # The strongest first.
 Backend = Literal["firecracker", "gvisor", "bubblewrap", "nsjail"]
@@ -126,17 +126,10 @@ class OverlaySettings(Contract):
     threshold: int | None = Field(None, ge=1)
 
 
-class Server(Contract):
-    """One MCP server: a stdio command, or the URL of a remote one."""
-
-    command: list[str] | None = None
-    url: str | None = None
-
-
 class ContractSettings(Contract):
-    """The MCP servers whose contracts are pinned."""
+    """The MCP servers whose contracts are pinned, by the name of the snapshot's file."""
 
-    servers: dict[Identifier, Server] = Field(default_factory=dict)
+    servers: dict[ServerName, Server] = Field(default_factory=dict)
 
 
 class Settings(Contract):

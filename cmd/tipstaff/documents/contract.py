@@ -118,6 +118,11 @@ class SnapshotV1(Contract):
     behavior_fingerprint: str | None = None
 
 
+def definition_sha256(tool: Json) -> str:
+    """SHA-256 over the canonical bytes of one tool, as it was advertised, in lower-case hexadecimal."""
+    return hashlib.sha256(strict_json.canonical(whole_numbers(tool))).hexdigest()
+
+
 def read_snapshot(path: Path) -> Snapshot:
     """A committed snapshot of either version; raises ``ContractError``, mostly ``contract.invalid``."""
     value = read_json(path)
