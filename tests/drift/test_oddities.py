@@ -72,6 +72,18 @@ def test_generator_that_closes_or_opens_every_tool_is_one_change(closing: bool) 
     assert (found.tool, found.tools) == (None, ("get_forecast", "list_stations"))
 
 
+def test_generator_that_opens_all_tools_but_those_that_were_open_is_one_change() -> None:
+    def named(name: str, **more: Any) -> Any:
+        return {"name": name, "inputSchema": {"type": "object", **more}}
+
+    closed = {"additionalProperties": False}
+    old = [named("a", **closed), named("b", **closed), named("by_hand")]
+    found = diff(taken(capture(*old)), taken(capture(named("a"), named("b"), named("by_hand"))))
+    assert [(change.kind, change.tool, change.tools) for change in found] == [
+        ("constraint_loosened", None, ("a", "b"))
+    ]
+
+
 def test_one_tool_that_closes_is_a_change_of_that_tool() -> None:
     [found] = changes(lambda c: c["tools"][0]["inputSchema"].update(additionalProperties=False))
     assert (found.tool, found.tools) == ("get_forecast", ())
@@ -88,6 +100,35 @@ def test_generated_titles_come_and_go_without_meaning() -> None:
     found = changes(entitle)
     assert kinds(found) == REWRITE
     assert [change.tools for change in found] == [("get_forecast", "list_stations")]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("git_add", "GitAdd", "addArguments"),
+        ("git_create_branch", "GitCreateBranch", "create_branchArguments"),
+        ("convert_time", None, "convert_timeArguments"),
+    ],
+)
+def test_title_that_an_sdk_makes_of_a_class_or_a_function_is_a_rewrite(
+    name: str, old: str | None, new: str
+) -> None:
+    plain = {"name": name, "inputSchema": {"type": "object"}}
+    sides = [
+        {**plain, "inputSchema": {"type": "object"} | ({"title": title} if title else {})}
+        for title in (old, new)
+    ]
+    assert kinds(diff(*(taken(capture(side)) for side in sides))) == REWRITE
+
+
+@pytest.mark.parametrize(
+    "title", ["Send all files first", "addAllArguments", "git_Arguments", "add"]
+)
+def test_title_that_says_more_than_the_tools_name_is_a_change(title: str) -> None:
+    plain = {"name": "git_add", "inputSchema": {"type": "object"}}
+    new = {**plain, "inputSchema": {"type": "object", "title": title}}
+    found = diff(taken(capture(plain)), taken(capture(new)))
+    assert gist(found) == [("title_changed", "/inputSchema/title")]
 
 
 def test_default_empty_text_then_nullable_then_plain_is_what_each_step_is() -> None:
@@ -213,6 +254,26 @@ def test_capability_without_content_is_an_addition_to_the_server() -> None:
     assert found[0].facts["verb"] == "added"
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"tools": {}, "experimental": {}}, {"tools": {}}),
+        ({"tools": {}}, {"tools": {"listChanged": False}}),
+        ({"resources": {"subscribe": False}}, {"resources": {}}),
+    ],
+)
+def test_capability_that_says_what_its_absence_says_is_a_rewrite(old: Any, new: Any) -> None:
+    sides = [taken(capture(capabilities=side)) for side in (old, new)]
+    assert kinds(diff(*sides)) == kinds(diff(*reversed(sides))) == REWRITE
+
+
+def test_capability_that_turns_on_is_a_change_of_the_server() -> None:
+    sides = [
+        taken(capture(capabilities={"tools": {"listChanged": word}})) for word in (False, True)
+    ]
+    assert gist(diff(*sides)) == [("server_changed", "/capabilities/tools/listChanged")]
+
+
 def test_empty_lists_and_absent_ones_are_one_contract() -> None:
     value = capture(prompts=[], resources=[], resourceTemplates=[])
     assert taken(value).digest == taken(capture()).digest
@@ -252,6 +313,18 @@ def test_every_tool_renamed_by_its_separator_is_renames() -> None:
 def test_tool_of_the_same_words_under_another_name_is_a_rename() -> None:
     found = changes(lambda c: c["tools"][0].update(name="query_weather"))
     assert gist(found) == [("tool_renamed", "/name")]
+
+
+def test_tool_of_the_same_parameters_under_a_longer_name_is_a_rename() -> None:
+    def tool(name: str, words: str, **more: Any) -> Any:
+        schema = {"type": "object", "properties": {"steps": {"type": "integer"}}, **more}
+        return {"name": name, "description": words, "inputSchema": schema}
+
+    old = tool("longRunningOperation", "Runs for long", additionalProperties=False)
+    new = tool("trigger-long-running-operation", "Runs for long.")
+    found = diff(taken(capture(old)), taken(capture(new)))
+    assert ("tool_renamed", "/name") in gist(found)
+    assert not kinds(found) & {"tool_added", "tool_removed"}
 
 
 def test_parameter_described_alike_under_another_name_is_a_rename() -> None:

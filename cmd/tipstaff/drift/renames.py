@@ -41,8 +41,8 @@ def renamed_members(
 def renamed_tools(gone: list[Json], come: list[Json]) -> list[tuple[Json, Json]]:
     """Pairs of a tool that went and the one that it came back as.
 
-    Equal names but for case and separators, else equal bodies, else equal descriptions or input schemas under a name
-    that is close.
+    Equal names but for case and separators, else equal bodies, else equal descriptions, or equal parameters under a
+    name that is close.
     """
     pairs: list[tuple[Json, Json]] = []
     for key in (_plain_name, _body, _description, _parameters):
@@ -83,7 +83,9 @@ def _description(tool: Json) -> str | None:
 def _parameters(tool: Json) -> bytes | None:
     schema = tool.get("inputSchema")
     properties = schema.get("properties") if isinstance(schema, dict) else None
-    return strict_json.canonical(schema) if isinstance(properties, dict) and properties else None
+    return (
+        strict_json.canonical(properties) if isinstance(properties, dict) and properties else None
+    )
 
 
 def _accept_the_same(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tipstaff.drift.schemas import Comparison
 
 _KINDS = {"title": "title_changed", "default": "default_changed"}
+_WORDS = re.compile(r"[0-9a-z]+")
 _GENERATED_ENDINGS = (
     "",
     "arguments",
@@ -54,11 +55,19 @@ def compare_said(comparison: Comparison, old: Node, new: Node, name: str | None)
 
 
 def is_generated(title: Any, name: str | None) -> bool:
-    """Whether a title is what generators make of the name of a parameter or a tool."""
+    """Whether a title is what generators make of the name of a parameter or a tool, or of the function behind it.
+
+    A function is often called as the last words of its tool: ``create_branch`` behind ``git_create_branch``.
+    """
     if not isinstance(title, str) or name is None or not title.isascii():
         return False
-    plain, given = _plain(name), _plain(title)
-    return any(given == plain + ending for ending in _GENERATED_ENDINGS)
+    words, given = _WORDS.findall(name.lower()), _plain(title)
+    tails = ["".join(words[place:]) for place in range(len(words))] or [""]
+    return any(given == tail + ending for tail in tails for ending in _endings(tail, tails[0]))
+
+
+def _endings(tail: str, whole: str) -> tuple[str, ...]:
+    return _GENERATED_ENDINGS if tail == whole else ("arguments",)
 
 
 def _plain(text: str) -> str:

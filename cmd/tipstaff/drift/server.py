@@ -8,7 +8,7 @@ from typing import Any
 from tipstaff.documents.base import Json
 from tipstaff.documents.contract import Snapshot
 from tipstaff.drift.change import ABOUT, NARROWS, NONE, UNKNOWN, WIDENS, Change, pointer
-from tipstaff.drift.spots import equal, spots
+from tipstaff.drift.spots import Spot, equal, spots
 
 # Member: the pointer to it, in MCP's spelling.
 _MEMBERS = {
@@ -33,7 +33,8 @@ def compare_servers(old: Snapshot, new: Snapshot) -> Iterator[Change]:
     sides = [one.model_dump(include={*_MEMBERS, "source"}) for one in (old, new)]
     for member, path in _MEMBERS.items():
         for spot in spots(sides[0][member], sides[1][member], path):
-            yield _change("server_changed", spot.path, spot.before, spot.after, _about(spot.path))
+            kind = "equivalent_rewrite" if _is_idle(spot) else "server_changed"
+            yield _change(kind, spot.path, spot.before, spot.after, _about(spot.path))
     if old.behavior_fingerprint != new.behavior_fingerprint:
         yield _change(
             "behaviour_changed",
@@ -53,6 +54,14 @@ def _change(
     label = path.lstrip("/").replace("/", ".")
     facts = {"side": ABOUT, "direction": direction, "about": about, "verb": verb}
     return Change(kind, None, path, before, after, f"{label} {verb}", facts)
+
+
+def _is_idle(spot: Spot) -> bool:
+    """Whether a capability came or went that says no more than its absence does."""
+    if not spot.path.startswith("/capabilities/"):
+        return False
+    said = [side for side in (spot.before, spot.after) if side is not None]
+    return said == [False] or (said == [{}] and spot.path == "/capabilities/experimental")
 
 
 def _about(path: str) -> str:

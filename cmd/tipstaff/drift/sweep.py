@@ -19,7 +19,7 @@ _GENERATED = frozenset(
 def swept(changes: list[Change], common: set[str]) -> list[Change]:
     """The changes, with those that are the same in all tools that both contracts have put into one.
 
-    Rewrites without meaning are put together wherever two tools share them.
+    Rewrites without meaning, and what generators decide, are put together wherever two tools share them.
     """
     groups: dict[tuple[str, ...], list[Change]] = defaultdict(list)
     for change in changes:
@@ -32,8 +32,10 @@ def swept(changes: list[Change], common: set[str]) -> list[Change]:
     together: dict[int, Change | None] = {}
     for members in groups.values():
         tools = sorted({change.tool for change in members if change.tool is not None})
-        is_rewrite = members[0].kind == "equivalent_rewrite"
-        if len(tools) >= _FEWEST and (is_rewrite or common.issubset(tools)):
+        is_generated = (
+            members[0].kind == "equivalent_rewrite" or members[0].facts.get("about") in _GENERATED
+        )
+        if len(tools) >= _FEWEST and (is_generated or common.issubset(tools)):
             together |= {id(change): None for change in members}
             together[id(members[0])] = _one(members, tools)
     kept = [together.get(id(change), change) for change in changes]
