@@ -10,14 +10,12 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
 from tipstaff.evidence import capability_tables as tables
 from tipstaff.evidence.python_origins import UNTOLD, origins_of
 
-_ROUNDS = 4
-_MAX_ORIGINS = 32
 _MAX_LENGTH = 200
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _NOTHING: frozenset[str] = frozenset()
@@ -27,6 +25,9 @@ Origins = frozenset[str]
 
 class Names:
     """The names of one module; ``resolve`` gives the origins of an expression, ``text`` its constant string."""
+
+    rounds = 4
+    max_origins = 32
 
     def __init__(self, tree: ast.Module, nodes: list[ast.AST]) -> None:
         self._known: dict[str, set[str]] = defaultdict(set)
@@ -45,10 +46,13 @@ class Names:
         if node is None:
             return _NOTHING
         if id(node) not in self._resolved:
-            origins = origins_of(self, node)
-            kept = {origin for origin in origins if len(origin) <= _MAX_LENGTH}
-            self._resolved[id(node)] = frozenset(kept if len(kept) <= _MAX_ORIGINS else {UNTOLD})
+            self._resolved[id(node)] = self.kept(origins_of(self, node))
         return self._resolved[id(node)]
+
+    def kept(self, origins: Iterable[str]) -> Origins:
+        """As many of the origins of one expression as are followed further."""
+        kept = {origin for origin in origins if len(origin) <= _MAX_LENGTH}
+        return frozenset(kept if len(kept) <= self.max_origins else {UNTOLD})
 
     def of_name(self, name: str, line: int) -> Origins:
         """The origins of a plain name used at a line."""
@@ -116,13 +120,15 @@ class Names:
         for target, value in pairs:
             if isinstance(target, ast.Name):
                 self.values[target.id].append(value)
-        for _ in range(_ROUNDS):
+        self.settled = False
+        for _ in range(self.rounds):
             before = sum(map(len, self._known.values()))
             for target, value in pairs:
                 key = target.id if isinstance(target, ast.Name) else f".{target.attr}"
                 self._known[key] |= self.resolve(value)
             self._resolved.clear()
-            if sum(map(len, self._known.values())) == before:
+            self.settled = sum(map(len, self._known.values())) == before
+            if self.settled:
                 break
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
@@ -163,10 +169,19 @@ def _pairs(node: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, ast.expr |
             yield from _matched(node.target, item)
     elif isinstance(node, ast.withitem) and node.optional_vars is not None:
         yield from _matched(node.optional_vars, node.context_expr)
-    elif isinstance(node, ast.ClassDef):
-        yield from ((ast.Name(node.name, ast.Store()), base) for base in node.bases)
     elif isinstance(node, _FUNCTIONS):
         yield from _parameters(node.args)
+    else:
+        yield from ((ast.Name(name, ast.Store()), value) for name, value in _named(node))
+
+
+def _named(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """A class by its bases, and what a handler may catch as calls of the classes that it names."""
+    if isinstance(node, ast.ClassDef):
+        yield from ((node.name, base) for base in node.bases)
+    elif isinstance(node, ast.ExceptHandler) and node.name is not None:
+        kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+        yield from ((node.name, ast.Call(kind, [], [])) for kind in kinds if kind is not None)
 
 
 def _matched(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import io
 import tokenize
 import warnings
@@ -19,12 +20,14 @@ def decode(data: bytes) -> str:
 
     Raises ``Unreadable``.
     """
+    # A lone carriage return ends a line for Python, and so may put a declaration on the first or second one.
+    lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(lines).readline)
         text = data.decode("utf-8-sig")
     except (SyntaxError, UnicodeDecodeError) as error:
         raise Unreadable("not UTF-8") from error
-    if encoding not in ("utf-8", "utf-8-sig"):
+    if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
         raise Unreadable(f"declares the encoding {encoding}")
     return text
 
@@ -37,5 +40,9 @@ def parse(text: str) -> ast.Module:
         warnings.simplefilter("ignore")
         try:
             return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise Unreadable("not Python 3") from error
+        except SyntaxError as error:
+            raise Unreadable(f"line {error.lineno or 1}: {error.msg}") from error
+        except ValueError as error:
+            raise Unreadable(str(error)) from error
+        except (RecursionError, MemoryError) as error:
+            raise Unreadable("nested too deeply") from error
