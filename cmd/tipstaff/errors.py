@@ -6,7 +6,7 @@ tries to carry out what was not allowed.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class Error(Exception):
@@ -49,6 +49,25 @@ class ContractError(Error):
     """What the caller gave (a file, an option, a document) is not what it must be. Exit 2."""
 
     exit_code = 2
+
+
+class UnobservedError(ContractError):
+    """A live server could not be observed, or not whole. Exit 3. ``report`` is what was seen of it, if anything."""
+
+    exit_code = 3
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        fix: str,
+        file: str | None = None,
+        field: str | None = None,
+        report: Any = None,
+    ) -> None:
+        super().__init__(code, message, fix=fix, file=file, field=field)
+        self.report = report
 
 
 class ActionDenied(Error):

@@ -17,6 +17,7 @@ from support.workshop import Workshop
 from tipstaff.cli.program import program
 
 Verb = tuple[str, ...]
+RAW_SERVER = str(Path(__file__).parents[1] / "support/servers/raw.py")
 UNKNOWN_KEY = "ab" * 32
 
 
@@ -52,6 +53,7 @@ GOOD: dict[Verb, tuple[list[str], int]] = {
     ("completion",): (["bash"], 0),
     ("contracts", "diff"): (["{snapshot}", "{snapshot}"], 0),
     ("contracts", "import"): (["{capture}", "--name", "weather", "--out", "{new}"], 0),
+    ("contracts", "snapshot"): (["weather", "--out", "{new}", "--", sys.executable, RAW_SERVER], 0),
     ("decide",): (["{input}"], 1),
     ("doctor",): ([], 0),
     ("explain",): (["{change}"], 0),
@@ -106,6 +108,9 @@ BAD: list[tuple[Verb, list[str], int]] = [
     (("contracts", "diff"), ["absent.mcpc.json", "absent.mcpc.json"], 2),
     (("contracts", "import"), ["README.md", "--name", "x"], 2),
     (("contracts", "import"), ["README.md", "--name", "../x"], 2),
+    (("contracts", "snapshot"), ["weather"], 2),
+    (("contracts", "snapshot"), ["weather", "--", "no-such-program"], 3),
+    (("contracts", "snapshot"), ["weather", "--url", "http://host.example/"], 2),
     (("decide",), ["absent.json"], 2),
     (("decide",), [], 2),
     (("decide",), ["README.md"], 2),

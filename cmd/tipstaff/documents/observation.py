@@ -34,7 +34,7 @@ class ObservationReport(Contract):
 
     schema_version: SchemaVersion
     transport: Literal["stdio", "http"]
-    era: Era
+    era: Era | None
     sandbox: SandboxResult | None
     watched: Watched
     attempts: list[Attempt]

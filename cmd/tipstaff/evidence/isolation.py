@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tipstaff.documents.base import parse
 from tipstaff.documents.config import SandboxSettings
-from tipstaff.documents.sandbox import SandboxProfile
+from tipstaff.documents.sandbox import RunLimits, SandboxProfile
 from tipstaff.project import ConfigFile, Project
 from tipstaff.sandbox.backend import SandboxBackend
 from tipstaff.sandbox.profile import limited, load
@@ -25,12 +25,18 @@ class Isolation:
         return strongest(self.profile, only=self.backends)
 
 
-def configured(project: Project) -> Isolation:
-    """What both files agree to: the local one may only lower limits, choose strict, and leave backends out."""
+def configured(project: Project, *, limits: RunLimits | None = None) -> Isolation:
+    """What both files agree to: the local one may only lower limits, choose strict, and leave backends out.
+
+    ``limits`` take the place of the profile's own; what the files set goes over them.
+    """
     team, local = _settings(project.team), _settings(project.local)
     wished = {asked.profile for asked in (team, local)}
     relaxed = team.profile == "dev" and "strict" not in wished
-    profile = limited(load("dev" if relaxed else "strict"), team=team.limits, local=local.limits)
+    own = load("dev" if relaxed else "strict")
+    if limits is not None:
+        own = own.model_copy(update={"limits": limits})
+    profile = limited(own, team=team.limits, local=local.limits)
     lists = [asked.backends for asked in (team, local) if asked.backends is not None]
     if not lists:
         return Isolation(profile)

@@ -11,6 +11,7 @@ from tipstaff.cli.program import LazyGroup
 VERBS: Mapping[str, tuple[str, str]] = {
     "diff": ("diff", "Grade what changed between two snapshots."),
     "import": ("importing", "Make a snapshot of a capture made elsewhere."),
+    "snapshot": ("snapshot", "Capture what a live server advertises."),
 }
 
 

@@ -1,0 +1,64 @@
+"""Observing one server: its contract three times over two sessions, its answers, and what it did meanwhile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tipstaff.documents.contract import Source
+from tipstaff.drift.observing import inside, origin
+from tipstaff.drift.observing.inside import Isolating
+from tipstaff.drift.observing.reading import Heard, demand_steady
+from tipstaff.drift.observing.target import Call, Observation, Target
+from tipstaff.errors import ContractError, UnobservedError
+from tipstaff.project import timestamp
+
+
+def observe(
+    target: Target, isolation: Isolating, *, root: Path, calls: Sequence[Call] = ()
+) -> Observation:
+    """Start a server in the sandbox, or ask the one at its URL, and give its contract as it is now.
+
+    ``root`` is the project's folder, in which a command is given. Raises ``ContractError`` for a variable that is not
+    set, ``SandboxError`` where nothing isolates, and ``UnobservedError`` for a server that is not observed whole: codes
+    ``contract.unreachable``, ``contract.incomplete``, ``contract.unsteady`` and ``contract.error_response``.
+    """
+    if target.command is None:
+        raise UnobservedError("contract.unreachable", "not yet", fix="give a command")
+    source, heard = _inside(target, isolation, root, calls)
+    report = heard.report(source.transport)
+    heard.demand_whole(report)
+    snapshots = heard.snapshots(target.name, timestamp(), source)
+    demand_steady(snapshots, report)
+    return Observation(snapshots[0], report, heard.called())
+
+
+def _inside(
+    target: Target, isolation: Isolating, root: Path, calls: Sequence[Call]
+) -> tuple[Source, Heard]:
+    values = values_of(target.environment)
+    command = target.command or ()
+    found = origin.find(command, root)
+    source = Source(
+        transport="stdio",
+        command=command[0],
+        arguments=list(command[1:]),
+        environment=sorted({*target.environment, *origin.FIXED}),
+        dependencies=dict(found.dependencies),
+        executable_sha256=found.executable_sha256,
+    )
+    return source, inside.observe_inside(target, found, isolation, values, calls)
+
+
+def values_of(names: Sequence[str]) -> Mapping[str, str]:
+    """The values of variables of this process; raises ``ContractError`` (``contract.variable``) if one is not set."""
+    missing = [name for name in names if name not in os.environ]
+    if missing:
+        raise ContractError(
+            "contract.variable",
+            f"the variable {missing[0]} is not set",
+            field=missing[0],
+            fix=f"set {missing[0]} in the environment of this command",
+        )
+    return {name: os.environ[name] for name in names}

@@ -1,0 +1,221 @@
+"""Observes one MCP server from within the sandbox it runs in, and leaves what it saw below ``/scratch/observed``.
+
+Its argument is a file with the job, as JSON. ``index.json`` tells what came, by the number of a line in ``answers-N``,
+which hold the server's own bytes. Whatever ends it early is told there too.
+"""
+
+import ctypes
+import json
+import os
+import sys
+
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), *sys.argv[2:]]
+
+import anyio
+from session import Gone, Late, converse
+from stdio import Server, end_others, streams, worked
+from tape import Fault, Tape
+from watch import Watcher
+
+OUT = "/scratch/observed"
+FOLDERS = ("/scratch", "/tmp", "/dev/shm")
+PR_SET_DUMPABLE = 4
+PATIENCE = 5
+COUNTERS = {
+    "Tcp": ("ActiveOpens", "AttemptFails"),
+    "Udp": ("OutDatagrams",),
+    "Ip": ("OutNoRoutes", "OutRequests"),
+}
+
+
+class Observing:
+    """A job in progress, with what all its sessions have in common."""
+
+    def __init__(self, job):
+        self.job = job
+        self.watchers, self.tapes, self.last_words = [], [], ""
+
+    def sessions(self):
+        """Two whole sessions, the second to be held against the first; raises ``Fault``."""
+        probing, patience = True, 1
+        found = []
+        while len(found) < 2:
+            try:
+                found.append(self._session((probing, patience, not found)))
+            except Gone as gone:
+                if not probing:
+                    raise Fault("unreachable", "the server ended before it was greeted") from gone
+                probing = False
+            except Late as late:
+                if patience > 1:
+                    raise Fault("incomplete", "the server answers the probe too late") from late
+                patience = PATIENCE
+                found.clear()
+        return found
+
+    def _session(self, plan):
+        received = sum(tape.received for tape in self.tapes)
+        limits = self.job["limits"]
+        tape, watcher = Tape(limits["session"], limits["kept"], received), Watcher(limits)
+        self.watchers.append(watcher)
+        server = Server(self.job, tape, watcher)
+        tape.received, before = received, received
+        self.tapes.append(tape)
+
+        async def talk():
+            with anyio.move_on_after(limits["session"]["whole_s"]) as scope:
+                async with streams(server) as pair:
+                    return await converse(pair, self.job, tape, worked, plan)
+            if scope.cancelled_caught:
+                raise Fault("incomplete", "the whole session took too long")
+
+        try:
+            return anyio.run(talk)
+        except BaseExceptionGroup as group:
+            raise _inner(group) from group
+        except Fault as fault:
+            how = server.ended()
+            raise Fault(fault.code, f"{fault.message} ({how})" if how else fault.message) from fault
+        finally:
+            server.end()
+            tape.received -= before
+            self.last_words = bytes(server.last_words).decode("utf-8", "replace")
+
+    def report(self):
+        """What happened besides."""
+        tried, kept = {}, self.job["limits"]["kept"]
+        for watcher in self.watchers:
+            for what, times in watcher.tried.items():
+                tried[what] = tried.get(what, 0) + times
+        works = bool(self.watchers) and all(watcher.works for watcher in self.watchers)
+        noise = [line for tape in self.tapes for line in tape.noise]
+        return {
+            "watched": "system_calls" if works else "counters",
+            "attempts": [
+                {"kind": kind, "call": call, "what": what, "times": times}
+                for (kind, call, what), times in sorted(tried.items())
+            ],
+            "attempts_left_out": sum(watcher.left_out for watcher in self.watchers),
+            "written": left_behind(kept["written"]),
+            "noise": noise[: kept["noise"]],
+            "noise_lines": sum(tape.noise_lines for tape in self.tapes),
+            "notifications": sum(tape.notifications for tape in self.tapes),
+            "requests": sorted({method for tape in self.tapes for method in tape.requests}),
+            "stderr": self.last_words,
+            "received_bytes": sum(tape.received for tape in self.tapes),
+            "counters": {} if works else counters(),
+        }
+
+
+def _inner(error):
+    """The first error of ours in a group, or the first of all."""
+    waiting = [error]
+    while waiting:
+        one = waiting.pop(0)
+        if isinstance(one, BaseExceptionGroup):
+            waiting += one.exceptions
+        elif isinstance(one, (Fault, Late, Gone)):
+            return one
+        else:
+            other = one
+    return other
+
+
+def walk(folder, *, topdown=True):
+    """``os.walk`` that stays out of what is mounted below a folder."""
+    device = os.lstat(folder).st_dev
+    for place, folders, names in os.walk(folder, topdown=topdown):
+        if os.lstat(place).st_dev == device:
+            folders[:] = [name for name in folders if os.lstat(f"{place}/{name}").st_dev == device]
+            yield place, folders, names
+
+
+def left_behind(most):
+    """Files and links below the writable folders, up to a number."""
+    found = []
+    for folder in FOLDERS:
+        for place, _, names in walk(folder):
+            found += [os.path.join(place, name) for name in names]
+            if len(found) >= most:
+                break
+    return sorted(path.encode("utf-8", "replace").decode() for path in found[:most])
+
+
+def counters():
+    """What the kernel counted of the network, where it tells nothing of single calls."""
+    try:
+        with open("/proc/net/snmp") as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        return {}
+    found = {}
+    for names, values in zip(rows[::2], rows[1::2], strict=False):
+        for name in COUNTERS.get(names[0].rstrip(":"), ()):
+            if name in names and values[names.index(name)] != "0":
+                found[f"{names[0]}{name}"] = int(values[names.index(name)])
+    return found
+
+
+def numbered(sessions):
+    """The sessions with the number of a line in place of each answer, and the lines, one list for each pass."""
+    files = []
+
+    def line(answer, lines):
+        lines.append(answer.replace(b"\r", b" ").replace(b"\n", b" "))
+        return len(lines) - 1
+
+    for session in sessions:
+        for found in session["passes"]:
+            lines = []
+            for member, pages in found.items():
+                found[member] = [line(page, lines) for page in pages]
+            files.append(lines)
+        lines = [session["greeting"]]
+        session["greeting"] = 0
+        for answers in session["calls"].values():
+            for answer in answers:
+                if "answer" in answer:
+                    answer["answer"] = line(answer["answer"], lines)
+        files.append(lines)
+    return sessions, files
+
+
+def leave(index, files):
+    """Write what was seen; nothing else runs any more."""
+    os.mkdir(OUT, 0o700)
+    for number, lines in enumerate(files):
+        with open(f"{OUT}/answers-{number}", "xb") as file:
+            file.write(b"\n".join(lines))
+    with open(f"{OUT}/index.json", "x") as file:
+        json.dump(index, file)
+
+
+def clear():
+    """Make room: what a server left is told by name only."""
+    for folder in FOLDERS:
+        for place, _, names in walk(folder, topdown=False):
+            for name in names:
+                os.unlink(os.path.join(place, name))
+
+
+def main():
+    """Do the job of the file that is named."""
+    with open(sys.argv[1]) as file:
+        job = json.load(file)
+    if os.path.exists("/proc/self/ns/pid") and os.readlink("/proc/self/ns/pid") == job["not_in"]:
+        raise SystemExit("this is no sandbox")
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    observing, files = Observing(job), []
+    index = {"sessions": [], "fault": None}
+    try:
+        index["sessions"], files = numbered(observing.sessions())
+    except Fault as fault:
+        index["fault"] = {"code": fault.code, "message": fault.message}
+    end_others()
+    index["report"] = observing.report()
+    clear()
+    leave(index, files)
+
+
+if __name__ == "__main__":
+    main()

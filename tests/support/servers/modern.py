@@ -1,0 +1,48 @@
+"""An MCP server by the official SDK: two tools, a prompt, a resource and a template, with all that can be said."""
+
+from typing import Annotated, Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.types import Icon, ToolAnnotations
+from pydantic import Field
+
+server = MCPServer("weather", instructions="Ask for the forecast first.")
+
+
+@server.tool(
+    title="Forecast",
+    annotations=ToolAnnotations(readOnlyHint=True),
+    icons=[Icon(src="data:,")],
+    meta={"example.org/unit": "celsius"},
+)
+def forecast(place: Annotated[str, Field(description="A town.")], days: int = 1) -> dict[str, Any]:
+    """What the weather will be."""
+    return {"place": place, "days": days, "sky": "clear"}
+
+
+@server.tool()
+def stations() -> list[str]:
+    """Where it is measured."""
+    return ["north", "south"]
+
+
+@server.prompt()
+def summary(place: str) -> str:
+    """Sum the weather up."""
+    return f"Sum up the weather of {place}."
+
+
+@server.resource("weather://stations")
+def listed() -> str:
+    """All stations."""
+    return "north, south"
+
+
+@server.resource("weather://station/{name}")
+def station(name: str) -> str:
+    """One station."""
+    return name
+
+
+if __name__ == "__main__":
+    server.run()
