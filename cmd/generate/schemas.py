@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from tipstaff.documents.acknowledgement import Acknowledgements
 from tipstaff.documents.approval import ApprovalRequest, ChangeRecord
+from tipstaff.documents.approval_event import ApprovalAsked, ApprovalConfirmed, ApprovalDecided
 from tipstaff.documents.audit import AuditRecord, Checkpoint, Explanation
 from tipstaff.documents.augment import ProseRuns
 from tipstaff.documents.config import LocalConfig, TeamConfig
@@ -26,6 +27,9 @@ from tipstaff.documents.verdict import Verdict
 
 DOCUMENTS: dict[str, type[BaseModel]] = {
     "acknowledgements": Acknowledgements,
+    "approval_asked": ApprovalAsked,
+    "approval_confirmed": ApprovalConfirmed,
+    "approval_decided": ApprovalDecided,
     "approval_request": ApprovalRequest,
     "audit_record": AuditRecord,
     "change": ChangeInput,

@@ -85,13 +85,16 @@ def remove_leftovers(path: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path, *, fleeting: bool = False, timeout_s: float | None = None) -> Iterator[int]:
+def locked(
+    path: Path, *, fleeting: bool = False, timeout_s: float | None = None, create: bool = True
+) -> Iterator[int]:
     """Hold an exclusive lock on the file, made 0600 where absent; yields its descriptor for reading and appending.
 
     Waits for the holder, with ``timeout_s`` no longer than that (``TimeoutError``); the kernel releases a lock when its
-    holder dies. ``fleeting`` removes the file at the end.
+    holder dies. ``fleeting`` removes the file at the end; without ``create`` an absent one is ``FileNotFoundError``.
     """
-    descriptor = _lock(path, None if timeout_s is None else time.monotonic() + timeout_s)
+    deadline = None if timeout_s is None else time.monotonic() + timeout_s
+    descriptor = _lock(path, deadline, os.O_CREAT if create else 0)
     try:
         yield descriptor
     finally:
@@ -113,15 +116,12 @@ def is_locked(path: Path) -> bool:
         os.close(descriptor)
 
 
-def _lock(path: Path, deadline: float | None) -> int:
+def _lock(path: Path, deadline: float | None, create: int) -> int:
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _OPEN, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | create | _OPEN, 0o600)
         try:
             _demand_regular(descriptor)
-            if deadline is None:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-            else:
-                _wait(descriptor, deadline)
+            _wait(descriptor, deadline, fcntl.LOCK_EX)
             if _is_at(path, descriptor):
                 return descriptor
         except BaseException:
@@ -130,8 +130,11 @@ def _lock(path: Path, deadline: float | None) -> int:
         os.close(descriptor)
 
 
-def _wait(descriptor: int, deadline: float) -> None:
-    while not _acquire(descriptor, fcntl.LOCK_EX):
+def _wait(descriptor: int, deadline: float | None, kind: int) -> None:
+    if deadline is None:
+        fcntl.flock(descriptor, kind)
+        return
+    while not _acquire(descriptor, kind):
         if time.monotonic() > deadline:
             raise TimeoutError(errno.ETIMEDOUT, "another process holds it")
         time.sleep(_LOOK_S)
@@ -146,12 +149,16 @@ def _acquire(descriptor: int, kind: int) -> bool:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[int]:
-    """A descriptor for reading the file, locked against writers; nothing is created."""
+def reading(path: Path, *, timeout_s: float | None = None) -> Iterator[int]:
+    """A descriptor for reading the file, locked against writers, for whom it waits as ``locked`` does.
+
+    Nothing is created.
+    """
+    deadline = None if timeout_s is None else time.monotonic() + timeout_s
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _OPEN)
     try:
         _demand_regular(descriptor)
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        _wait(descriptor, deadline, fcntl.LOCK_SH)
         yield descriptor
     finally:
         os.close(descriptor)

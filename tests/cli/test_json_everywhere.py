@@ -13,8 +13,10 @@ import pytest
 
 from support.augment_scene import GOLDEN_FOLDER, SKILL_FILE, AugmentScene
 from support.documents import a_change
+from support.ledger_parts import asked
 from support.workshop import Workshop
 from tipstaff.cli.program import program
+from tipstaff.ledger.approval_file import ApprovalFile
 
 Verb = tuple[str, ...]
 RAW_SERVER = str(Path(__file__).parents[1] / "support/servers/raw.py")
@@ -57,6 +59,9 @@ GOOD: dict[Verb, tuple[list[str], int]] = {
     ("decide",): (["{input}"], 1),
     ("doctor",): ([], 0),
     ("explain",): (["{change}"], 0),
+    ("governed-harness", "approvals"): (["--store", "{store}"], 0),
+    ("governed-harness", "approve"): (["--store", "{store}", "--key", "a" * 64], 0),
+    ("governed-harness", "reject"): (["--store", "{store}", "--key", "b" * 64], 0),
     ("init",): (["--force"], 0),
     ("pause",): (["--reason", "x"], 0),
     ("policy", "build"): (["--out", "{new}"], 0),
@@ -115,6 +120,13 @@ BAD: list[tuple[Verb, list[str], int]] = [
     (("decide",), [], 2),
     (("decide",), ["README.md"], 2),
     (("explain",), ["no-such-decision"], 2),
+    (("governed-harness", "approvals"), ["--store", "x", "--status", "denied"], 2),
+    (("governed-harness", "approvals"), [], 2),
+    (("governed-harness", "approvals"), ["--store", "README.md"], 3),
+    (("governed-harness", "approve"), ["--store", "absent.jsonl", "--key", UNKNOWN_KEY], 2),
+    (("governed-harness", "approve"), ["--store", "absent.jsonl"], 2),
+    (("governed-harness", "reject"), ["--store", "golden", "--key", UNKNOWN_KEY], 3),
+    (("governed-harness", "aprove"), ["--store", "x"], 2),
     (("init",), [], 2),
     (("init",), ["absent"], 2),
     (("pause",), [], 2),
@@ -161,6 +173,9 @@ def words(alone: Workshop, tmp_path: Path) -> dict[str, str]:
     assert other.effects.approval is not None
     (tmp_path / "change.diff").write_bytes(alone.diff({"skills/c.md": "x\n"}))
     (tmp_path / "input.json").write_text(json.dumps(a_change()))
+    store = ApprovalFile(tmp_path / "approvals.jsonl")
+    for digest in ("a" * 64, "b" * 64):
+        store.request(asked(digest))
     (tmp_path / "capture.json").write_text(json.dumps({"tools": []}))
     (tmp_path / "weather.mcpc.json").write_text(
         json.dumps(
@@ -182,6 +197,7 @@ def words(alone: Workshop, tmp_path: Path) -> dict[str, str]:
         "skill": SKILL_FILE,
         "script": str(scene.script()),
         "golden": GOLDEN_FOLDER,
+        "store": str(store.path),
         "capture": str(tmp_path / "capture.json"),
         "snapshot": str(tmp_path / "weather.mcpc.json"),
     }
@@ -236,6 +252,7 @@ NEEDS_NO_CONFIG = {
     ("sandbox", "install"),
     ("change", "list"),
     ("change", "show"),
+    ("governed-harness", "approvals"),
 }
 
 

@@ -65,6 +65,7 @@ ROWS = {
     "AU-05": "every change is a branch and a pull request, never a commit on the current branch",
     "AU-06": "an OPA's own decision log keeps no secret and no source text, and bears our decision's id",
     "AP-01": "five statuses, and a store with another is corrupt",
+    "AP-02": "a bad or torn line of an approval store leaves everything undecided, and is named",
     "AP-03": "of racing decisions exactly one counts",
     "AP-05": "with four eyes the asker does not approve",
     "AP-07": "a request says what, why, evidence, risk, alternatives, urgency and digest",
@@ -107,6 +108,10 @@ ROWS = {
     "KG-09": "forbid list, profile and off hold in the whole flow",
     "KG-10": "the sandbox is measured, limited, and writes nowhere else",
     "KG-15": "the client library's oddities never turn into an allow",
+    "HC-08": "approvals are listed and counted, and a missing store is an empty queue",
+    "HC-10": "an unknown or decided key changes nothing",
+    "HC-11": "who decides is recorded, and an agent's session decides nothing",
+    "HS-12": "an approval's key is the content's digest after the prefix",
 }
 
 # Rows that are promised later, of which a part holds and is tested already.
@@ -118,4 +123,6 @@ EARLY = {
     "C-16": "what was not observed is not no drift",
     "C-17": "a first contract waits for a person",
     "CV-04": "secrets reach no sandbox",
+    "HC-09": "a decision is exactly one line, which the next run picks up",
+    "HP-06": "a run asks once, and goes by the answer",
 }

@@ -25,6 +25,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "decide": ("decide", "Ask the engine about an input document."),
     "doctor": ("doctor", "Check every part and say how to repair it."),
     "explain": ("explain", "Show why a decision came out as it did."),
+    "governed-harness": (
+        "governed_harness",
+        "Judge a change of a harness; list and decide the requests it makes.",
+    ),
     "init": ("init", "Set a repository up for Tipstaff."),
     "pause": ("pause", "Make automatic work wait for a person."),
     "policy": ("policy", "Test, build and sign policy."),
@@ -73,7 +77,8 @@ class LazyGroup(SuggestingGroup):
         if cmd_name not in self._table:
             return None
         module = import_module(f"{self._package}.{self._table[cmd_name][0]}")
-        command = getattr(module, f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name)
+        name = cmd_name.replace("-", "_")
+        command = getattr(module, f"{name}_" if iskeyword(name) else name)
         assert isinstance(command, click.Command)  # noqa: S101 (narrows the type of a module attribute)
         return command
 

@@ -6,7 +6,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from tipstaff.documents.base import Contract, Identifier, Json, Sha256, Timestamp, Urgency
+from tipstaff.documents.base import (
+    ApprovalKey,
+    Contract,
+    Identifier,
+    Json,
+    Sha256,
+    Timestamp,
+    Urgency,
+)
 from tipstaff.documents.input import Actor
 
 ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "consumed"]
@@ -15,11 +23,12 @@ ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "consumed
 class ApprovalRequest(Contract):
     """What a person is asked, bound by ``digest`` to the exact content that was judged.
 
-    ``key`` names the request and is derived from the digest and the asking decision. ``alternatives`` says what else
-    could be done; ``confirmations`` counts the steps needed.
+    ``key`` names the request: of a change it is derived from the digest and the asking decision, of a governed harness
+    it is the digest itself, after its prefix. ``alternatives`` says what else could be done; ``confirmations`` counts
+    the steps needed.
     """
 
-    key: Sha256
+    key: ApprovalKey
     status: ApprovalStatus
     kind: str
     what: str

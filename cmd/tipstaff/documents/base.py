@@ -19,6 +19,13 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Timestamp = Annotated[
     str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$")
 ]
+# Of one width, so that texts compare as the instants follow each other.
+Instant = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")]
+# The digest of what was judged; of a governed harness after the prefix that its spec gives and a colon.
+ApprovalKey = Annotated[
+    str,
+    StringConstraints(pattern=r"^(?:[A-Za-z0-9][A-Za-z0-9._/@:+-]{0,127}:)?[0-9a-f]{64}$"),
+]
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 CapabilityName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Json = dict[str, Any]

@@ -13,6 +13,7 @@ from pydantic import Field
 from tipstaff.documents.augment import AugmentMeasures
 from tipstaff.documents.base import (
     ActorType,
+    ApprovalKey,
     CapabilityName,
     Contract,
     Identifier,
@@ -78,7 +79,7 @@ class ApprovalFacts(Contract):
     ``digest`` is what was approved; ``confirmations`` counts the steps completed, this one included.
     """
 
-    key: Sha256
+    key: ApprovalKey
     digest: Sha256
     status: str
     requested_by: Actor
@@ -216,7 +217,7 @@ class ControlResource(Contract):
 
 
 class ControlInput(Contract):
-    """Somebody approves, rejects, or resumes."""
+    """Somebody approves, rejects, or resumes. ``evidence`` may name who asked: ``requested_by``, an actor."""
 
     schema_version: SchemaVersion
     kind: Literal["control"]
@@ -227,7 +228,7 @@ class ControlInput(Contract):
     context: Context | None = None
 
 
-def control(act: str, upon: str, *, subject: str) -> ControlInput:
+def control(act: str, upon: str, *, subject: str, evidence: Json | None = None) -> ControlInput:
     """The document that asks whether an act upon the engine may be done."""
     return ControlInput(
         schema_version=1,
@@ -235,6 +236,7 @@ def control(act: str, upon: str, *, subject: str) -> ControlInput:
         subject=Subject(id=subject),
         action=ControlAction(type=act),
         resource=ControlResource(id=upon),
+        evidence=evidence or {},
     )
 
 

@@ -15,11 +15,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, and_, or_, select, update
 
 from tipstaff.documents.approval import ApprovalRequest
 from tipstaff.documents.input import Actor
-from tipstaff.errors import ContractError
 from tipstaff.ledger import refusal
 from tipstaff.ledger.confirmation import NO_TOKEN, decision, fingerprint, is_token, person
 from tipstaff.ledger.database import corrupt, reading, writing
@@ -31,6 +30,7 @@ from tipstaff.ledger.request_row import (
     compose,
     from_row,
     material_of,
+    name_digest,
     to_row,
 )
 from tipstaff.ledger.schema import SHORTEST_PREFIX, STATUSES, approvals
@@ -55,31 +55,39 @@ class Approvals:
         self._clock = clock
         self._path = str(database.url.database)
 
-    def request(self, new: NewRequest, material: Material) -> ApprovalRequest:
-        """Ask; where the same digest is pending already, the request that is."""
-        instant = self._clock()
-        request, now = compose(new, instant), timestamp(instant)
+    def request(self, new: NewRequest, material: Material = Material({})) -> ApprovalRequest:  # noqa: B008  frozen
+        """Ask; where the same digest is pending already, the request that is.
+
+        With a key also where its last request is rejected, or approved and in time.
+        """
         with writing(self._database) as connection:
+            instant = self._clock()
+            request, now = compose(new, instant), timestamp(instant)
             self._demand_closed(connection)
             _expire(connection, now)
-            same = and_(_columns.digest == new.digest, _columns.status == "pending")
+            values = to_row(request, material)
+            same = and_(_columns.digest == values["digest"], _columns.status == "pending")
+            if new.key:
+                same = and_(_columns.digest == values["digest"], _stands(now))
             row = connection.execute(
-                select(*_shown).where(or_(same, _columns.key == request.key)).order_by(~same)
+                select(*_shown).where(or_(same, _columns.key == values["key"])).order_by(~same)
             ).first()
             if row is not None:
                 return self._request(row, now)
-            connection.execute(approvals.insert().values(to_row(request, material)))
+            connection.execute(approvals.insert().values(values))
         return request
+
+    def get(self, key: str) -> ApprovalRequest | None:
+        """The last request that was asked with exactly this key, as it stands now."""
+        with reading(self._database) as connection:
+            self._demand_closed(connection)
+            row = _named(connection, key)
+            return None if row is None else self._request(row, self._now())
 
     def list(self, status: str | None = None) -> builtins.list[ApprovalRequest]:
         """The requests, oldest first; with ``status`` only those that stand so now."""
         if status is not None and status not in STATUSES:
-            raise ContractError(
-                "approval.status",
-                f"{status} is not a status",
-                field="status",
-                fix=f"use one of {', '.join(STATUSES)}",
-            )
+            raise refusal.no_status(status)
         requests = self._all()
         return [request for request in requests if status in (None, request.status)]
 
@@ -196,7 +204,8 @@ class Approvals:
 
         The kernel ends a dead holder's hold, so what it left ``approved`` the next one finds so.
         """
-        name = self.show(key).key
+        with reading(self._database) as connection:
+            name = self._resolved(connection, key).key
         with hold(Path(self._path).parent, name):
             yield self.show(name)
 
@@ -234,13 +243,16 @@ class Approvals:
 
     def _resolved(self, connection: Connection, key: str) -> Any:
         self._demand_closed(connection)
+        named = _named(connection, key)
+        if named is not None:
+            return named
         if not set(key) <= _DIGITS:
             raise refusal.unknown(key)
         if len(key) < SHORTEST_PREFIX:
             raise refusal.ambiguous(key, SHORTEST_PREFIX)
         # "g" follows every digit of a key.
-        named = and_(_columns.key >= key, _columns.key < key + "g")
-        rows = connection.execute(select(*_shown).where(named).limit(2)).all()
+        begins = and_(_columns.key >= key, _columns.key < key + "g")
+        rows = connection.execute(select(*_shown).where(begins).limit(2)).all()
         if not rows:
             raise refusal.unknown(key)
         if len(rows) > 1:
@@ -259,6 +271,18 @@ class Approvals:
 
     def _now(self) -> str:
         return timestamp(self._clock())
+
+
+def _named(connection: Connection, key: str) -> Any:
+    """The last row that was asked by this very key; None where there is none."""
+    last = select(*_shown).where(_columns.digest == name_digest(key))
+    return connection.execute(last.order_by(_columns.created_at.desc()).limit(1)).first()
+
+
+def _stands(now: str) -> ColumnElement[bool]:
+    """Whether a request with a name still has an answer, or waits for one."""
+    in_time = and_(_columns.status == "approved", _columns.expires_at > now)
+    return or_(_columns.status.in_(("pending", "rejected")), in_time)
 
 
 def _expire(connection: Connection, now: str) -> None:

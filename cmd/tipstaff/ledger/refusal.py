@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from tipstaff.documents.approval import ApprovalRequest
 from tipstaff.errors import ContractError, Error, EvidenceError
+from tipstaff.ledger.schema import STATUSES
 
-_LIST = "`tipstaff approvals list` shows what there is"
+_LIST = "`tipstaff approvals list` shows what there is; of a store `tipstaff governed-harness approvals`"
+_AGAIN = "propose the change again, or run the harness again"
 
 
 def unknown(key: str) -> ContractError:
     """No request has this key."""
     return ContractError("approval.unknown", f"there is no request {key[:64]}", fix=_LIST)
+
+
+def no_status(status: str) -> ContractError:
+    """What was asked for is no status."""
+    return ContractError(
+        "approval.status",
+        f"{status} is not a status",
+        field="status",
+        fix=f"use one of {', '.join(STATUSES)}",
+    )
 
 
 def ambiguous(key: str, shortest: int) -> ContractError:
@@ -46,12 +58,12 @@ def unusable(request: ApprovalRequest) -> Error:
         return ContractError(
             "approval.consumed",
             f"the approval of request {name} was used already",
-            fix="propose the change again",
+            fix=_AGAIN,
         )
     return ContractError(
         "approval.undecided",
         f"request {name} is {request.status}, not approved",
-        fix=f"see `tipstaff approvals show {name}`",
+        fix=_LIST,
     )
 
 
@@ -78,5 +90,5 @@ def _expired(request: ApprovalRequest) -> ContractError:
     return ContractError(
         "approval.expired",
         f"request {request.key[:12]} expired at {request.expires_at}; nothing is carried out",
-        fix="propose the change again",
+        fix=_AGAIN,
     )

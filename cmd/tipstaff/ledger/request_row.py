@@ -21,7 +21,10 @@ _CONTENT = ("kind", "what", "why", "evidence", "risk", "alternatives", "urgency"
 
 @dataclass(frozen=True)
 class NewRequest:
-    """What to ask a person. Times come from the verdict's obligation: ``ttl_s`` and ``confirm_within_s`` in seconds."""
+    """What to ask a person. Times come from the verdict's obligation: ``ttl_s`` and ``confirm_within_s`` in seconds.
+
+    ``key`` names the request where it is asked for by its content: the digest, or a prefix, a colon and the digest.
+    """
 
     kind: str
     what: str
@@ -37,6 +40,7 @@ class NewRequest:
     confirm_within_s: int
     ttl_s: int
     requested_by: Actor
+    key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,21 @@ def after(instant: datetime, seconds: int, *, field: str) -> str:
     )
 
 
+def name_digest(key: str) -> str:
+    """What stands in the column ``digest`` of a request that has a name: one is pending for each name."""
+    return digest({"key": key}, domain="tipstaff.approval-name")
+
+
 def compose(new: NewRequest, instant: datetime) -> ApprovalRequest:
     """The pending request. Raises ``ContractError`` naming a field that is not what it must be."""
+    key = new.key or request_key(new.digest, new.decision_id)
+    if new.key and not new.key.endswith(new.digest):
+        raise ContractError(
+            "document.invalid",
+            "a request's key ends in the digest of its content",
+            field="key",
+            fix="make it with key_of()",
+        )
     content: Json = {name: getattr(new, name) for name in _CONTENT}
     for name in ("why", "alternatives"):
         content[name] = list(content[name])
@@ -77,7 +94,7 @@ def compose(new: NewRequest, instant: datetime) -> ApprovalRequest:
         ApprovalRequest,
         {
             **content,
-            "key": request_key(new.digest, new.decision_id),
+            "key": key,
             "status": "pending",
             "digest": new.digest,
             "bundle_revision": new.bundle_revision,
@@ -94,9 +111,15 @@ def to_row(request: ApprovalRequest, material: Material) -> dict[str, Any]:
     """The values of a new row."""
     value = request.model_dump()
     content = {name: value[name] for name in (*_CONTENT, "requested_by")}
-    plain = ("key", "status", "digest", "bundle_revision", "confirmations", "confirm_within_s")
+    row_key, unique = request_key(request.digest, request.decision_id), request.digest
+    if request.key != row_key:
+        content |= {"key": request.key, "digest": request.digest}
+        unique = name_digest(request.key)
+    plain = ("status", "bundle_revision", "confirmations", "confirm_within_s")
     return {
         **{name: value[name] for name in (*plain, "created_at", "expires_at")},
+        "key": row_key,
+        "digest": unique,
         "content": canonical(content).decode(),
         "document": canonical(material.document).decode(),
         "diff": material.diff,
@@ -107,13 +130,14 @@ def from_row(row: Any, *, now: str, path: str) -> ApprovalRequest:
     """The request in a row as it stands ``now``. Raises ``EvidenceError`` (``store.corrupt``)."""
     status = "expired" if row.status == "pending" and row.expires_at <= now else row.status
     try:
+        content = loads(row.content.encode(), max_bytes=MAX_JSON)
         return parse(
             ApprovalRequest,
             {
-                **loads(row.content.encode(), max_bytes=MAX_JSON),
                 "key": row.key,
-                "status": status,
                 "digest": row.digest,
+                **content,
+                "status": status,
                 "bundle_revision": row.bundle_revision,
                 "confirmations": row.confirmations,
                 "confirm_within_s": row.confirm_within_s,

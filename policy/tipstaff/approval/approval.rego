@@ -109,7 +109,9 @@ require_approval contains reasons.of(rego.metadata.chain()) if {
 	not _another_person
 }
 
-_another_person if _person(_approval.requested_by.id) != _person(_approval.decided_by.id)
+_another_person if person(_approval.requested_by.id) != person(_approval.decided_by.id)
 
-# The same user on another host is the same person.
-_person(id) := lower(trim_space(split(id, "@")[0])) if is_string(id)
+# METADATA
+# title: The person behind an id
+# description: The same user on another host is the same person.
+person(id) := lower(trim_space(split(id, "@")[0])) if is_string(id)

@@ -5,6 +5,8 @@
 #   - input: schema["control.schema"]
 package tipstaff.control
 
+import data.tipstaff.approval
+import data.tipstaff.config
 import data.tipstaff.reasons
 
 _acts := data.tipstaff.control.acts
@@ -31,6 +33,25 @@ deny contains reasons.on(rego.metadata.chain(), input.action.type) if {
 	not is_null(object.get(input, ["context", "actor", "type"], null))
 	not _may
 }
+
+# METADATA
+# title: Asker approves
+# description: |
+#   The configuration demands four eyes, and the request's asker is who approves it. What is judged again when it is
+#   approved says so itself; this tells it where a decision is kept for later.
+# custom:
+#   code: control.four_eyes
+#   message: "who asked may not {it}"
+#   solution: have another person approve
+#   controls: [OWASP-ASI09]
+deny contains reasons.on(rego.metadata.chain(), input.action.type) if {
+	input.action.type == "approve"
+	config.four_eyes
+	asker := input.evidence.requested_by
+	not _another_person(asker)
+}
+
+_another_person(asker) if approval.person(asker.id) != approval.person(input.context.actor.id)
 
 # METADATA
 # title: Act is granted

@@ -49,3 +49,36 @@ test_refusal_names_the_act if {
 	document := testing.with_facts(testing.control, {"/context/actor/type": "ci"})
 	{reason.message | some reason in control.deny} == {"only a person may approve"} with input as document
 }
+
+# METADATA
+# custom:
+#   req: [AP-05]
+test_asker_who_approves_is_refused_by_four_eyes if {
+	actor := testing.control.context.actor.id
+	every case in [
+		[{"id": actor}, {"control.four_eyes"}],
+		[{"id": upper(actor)}, {"control.four_eyes"}],
+		[{"id": concat("", [split(actor, "@")[0], "@another-host"])}, {"control.four_eyes"}],
+		[{"id": null}, {"control.four_eyes"}],
+		[{}, {"control.four_eyes"}],
+		["somebody", {"control.four_eyes"}],
+		[{"id": "somebody@else"}, set()],
+	] {
+		[asker, codes] := case
+		every where in ["team", "local"] {
+			_said({
+				"/evidence": {"requested_by": asker},
+				concat("/", ["/context/config", where]): {"approvals": {"four_eyes": true}},
+			}) == {"grant": {"control.granted"}, "deny": codes}
+		}
+	}
+}
+
+test_asker_may_reject_and_may_approve_without_four_eyes if {
+	own := {"requested_by": {"id": testing.control.context.actor.id}}
+	granted := {"grant": {"control.granted"}, "deny": set()}
+	_said({"/evidence": own}) == granted
+	four_eyes := {"/context/config/team": {"approvals": {"four_eyes": true}}}
+	_said(object.union(four_eyes, {"/evidence": own, "/action/type": "reject"})) == granted
+	_said(object.union(four_eyes, {"/evidence": {}})) == granted
+}

@@ -1,0 +1,476 @@
+"""The approval store in a file: what it holds, what it refuses to read, and what it never touches."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.ledger_parts import ALICE, BOB, SetClock, asked
+from tipstaff.documents.strict_json import canonical
+from tipstaff.errors import Error
+from tipstaff.ledger.approval_file import ApprovalFile
+from tipstaff.ledger.approval_store import key_of, open_store
+
+A, B = "a" * 64, "b" * 64
+NOTHING = {"pending": 0, "approved": 0, "rejected": 0, "expired": 0, "consumed": 0}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "approvals.jsonl"
+
+
+@pytest.fixture
+def store(path: Path) -> ApprovalFile:
+    return ApprovalFile(path, SetClock())
+
+
+def _refused(code: str, exit_code: int = 2, line: int | None = None) -> Any:
+    def fits(error: Error) -> bool:
+        where = error.field == f"line {line}" if line else True
+        return (error.code, error.exit_code) == (code, exit_code) and bool(error.fix) and where
+
+    return pytest.RaisesExc(Error, check=fits)
+
+
+def _uses(store: ApprovalFile, key: str) -> list[Callable[[], object]]:
+    """Everything that a store can be asked."""
+    return [
+        store.list,
+        store.counts,
+        store.sweep,
+        lambda: store.get(key),
+        lambda: store.request(asked("c" * 64)),
+        lambda: store.approve(key, BOB),
+        lambda: store.reject(key, BOB),
+        lambda: store.confirm_first(key, BOB),
+        lambda: store.consume(key),
+    ]
+
+
+def _with(line: bytes, **changes: Any) -> bytes:
+    return canonical({**json.loads(line), **changes}) + b"\n"
+
+
+@pytest.mark.req("HC-08")
+def test_missing_store_is_an_empty_queue_and_is_not_made(path: Path) -> None:
+    store = open_store(path)
+    assert store.list() == []
+    assert store.counts() == NOTHING
+    assert store.get(A) is None
+    assert store.sweep() == []
+    for act in (store.approve, store.reject):
+        with _refused("approval.unknown"):
+            act(A, BOB)
+    assert not path.exists()
+
+
+@pytest.mark.req("AP-07", "AP-02")
+def test_request_is_one_canonical_line_with_all_that_a_person_needs(
+    store: ApprovalFile, path: Path
+) -> None:
+    request = store.request(asked(A))
+    line = path.read_bytes()
+    fields = json.loads(line)
+    assert line == canonical(fields) + b"\n"
+    shown = request.model_dump(exclude={"status", "decided_by", "decided_at", "note"})
+    assert fields == {**shown, "event": "request", "schema_version": 1}
+    assert store.get(A) == request
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.req("AP-07")
+@pytest.mark.parametrize(
+    "missing",
+    ["what", "why", "evidence", "risk", "alternatives", "urgency", "digest", "key", "expires_at"],
+)
+def test_request_without_a_member_is_corrupt(store: ApprovalFile, path: Path, missing: str) -> None:
+    store.request(asked(A))
+    fields = json.loads(path.read_bytes())
+    del fields[missing]
+    path.write_bytes(canonical(fields) + b"\n")
+    with _refused("store.corrupt", 3, 1):
+        store.list()
+
+
+@pytest.mark.parametrize("limit", [0, -1, 10**15])
+def test_impossible_request_is_refused_and_makes_no_file(
+    store: ApprovalFile, path: Path, limit: int
+) -> None:
+    with _refused("document.invalid"):
+        store.request(asked(ttl_s=limit))
+    with _refused("document.invalid"):
+        store.request(asked(alternatives=()))
+    with _refused("document.invalid"):
+        store.request(asked(A, key=key_of(B, "p")))
+    with _refused("document.invalid"):
+        store.request(asked(A, key=key_of(A, "two words")))
+    assert not path.exists()
+
+
+@pytest.mark.req("HS-12")
+def test_key_is_the_digest_after_the_prefix(store: ApprovalFile) -> None:
+    assert store.request(asked(A, key=key_of(A, "p"))).key == f"p:{A}"
+    assert store.request(asked(A, key=key_of(A))).key == A
+    assert store.request(asked(A, key=key_of(A, "p:q"))).key == f"p:q:{A}"
+    assert store.counts()["pending"] == 3
+    store.reject(f"p:{A}", BOB)
+    assert [request.status for request in store.list()] == ["rejected", "pending", "pending"]
+
+
+@pytest.mark.req("HP-06", "HC-09")
+def test_asking_again_adds_no_line_and_a_decision_adds_exactly_one(
+    store: ApprovalFile, path: Path
+) -> None:
+    first = store.request(asked(A))
+    before = path.read_bytes()
+    assert store.request(asked(A, decision_id="decision-2")) == first
+    assert path.read_bytes() == before
+    decided = store.approve(A, BOB, note="looks right; password=hunter2")
+    after = path.read_bytes()
+    assert after.startswith(before)
+    assert after.count(b"\n") == 2
+    assert decided.status == "approved"
+    assert (decided.decided_by, decided.decided_at) == (BOB, "2026-03-01T12:00:00.000000Z")
+    assert decided.note == "looks right; password=[redacted]"
+    assert store.request(asked(A)) == decided
+    assert path.read_bytes() == after
+
+
+@pytest.mark.req("HC-10")
+@pytest.mark.parametrize("verdict", ["approve", "reject"])
+def test_unknown_or_decided_key_is_refused_and_nothing_is_written(
+    store: ApprovalFile, path: Path, verdict: str
+) -> None:
+    store.request(asked(A))
+    store.request(asked(B))
+    store.reject(A, ALICE, "no")
+    before = path.read_bytes()
+    decide = getattr(store, verdict)
+    with _refused("approval.decided"):
+        decide(A, BOB)
+    for key in ("c" * 64, f"p:{A}", B[:12], B.upper(), "", " ", "../x", "\ud800"):
+        with _refused("approval.unknown"):
+            decide(key, BOB)
+    assert path.read_bytes() == before
+    assert store.request(asked(A)).status == "rejected"
+
+
+@pytest.mark.req("AP-08", "AP-09")
+@pytest.mark.promise("A4", "row 73")
+def test_request_is_expired_from_its_very_end_on(path: Path) -> None:
+    clock = SetClock()
+    store = ApprovalFile(path, clock)
+    store.request(asked(A, ttl_s=900))
+    store.request(asked(B, ttl_s=900))
+    clock.advance(seconds=900, microseconds=-1)
+    store.approve(A, BOB)
+    before = path.read_bytes()
+    clock.advance(microseconds=1)
+    assert store.counts() == {**NOTHING, "approved": 1, "expired": 1}
+    for decide in (store.approve, store.reject):
+        with _refused("approval.expired"):
+            decide(B, BOB)
+    with _refused("approval.expired"):
+        store.consume(B)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.req("AP-09")
+def test_each_expiry_is_told_once_and_content_may_be_asked_about_again(path: Path) -> None:
+    clock, told = SetClock(), []
+    store = ApprovalFile(path, clock)
+    store.request(asked(A))
+    clock.advance(hours=1)
+    with pytest.raises(ZeroDivisionError):
+        store.sweep(lambda request: 1 // 0)
+    assert store.sweep(told.append) == told
+    assert [request.key for request in told] == [A]
+    assert store.sweep(told.append) == []
+    again = store.request(asked(A))
+    assert (again.status, again.created_at) == ("pending", "2026-03-01T13:00:00.000000Z")
+    assert store.counts() == {**NOTHING, "pending": 1}
+    store.approve(A, BOB)
+    clock.advance(hours=1)
+    assert store.request(asked(A)).status == "pending"
+    store.approve(A, BOB)
+    assert store.consume(A).status == "consumed"
+    assert store.request(asked(A)).status == "pending"
+    store.reject(A, BOB)
+    clock.advance(hours=1)
+    assert store.request(asked(A)).status == "rejected"
+
+
+@pytest.mark.req("AP-10")
+@pytest.mark.promise("row 70")
+def test_approval_is_used_once(store: ApprovalFile, path: Path) -> None:
+    store.request(asked(A))
+    with _refused("approval.undecided"):
+        store.consume(A)
+    store.approve(A, BOB)
+    used = store.consume(A)
+    assert (used.status, used.decided_by) == ("consumed", BOB)
+    before = path.read_bytes()
+    with _refused("approval.consumed"):
+        store.consume(A)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.req("AP-11", "AP-12")
+def test_pair_of_confirmations_needs_the_token_in_time(path: Path) -> None:
+    clock = SetClock()
+    store = ApprovalFile(path, clock)
+    store.request(asked(A, confirmations=2, ttl_s=90_000))
+    with _refused("approval.token"):
+        store.approve(A, BOB)
+    first = store.confirm_first(A, BOB)
+    assert first not in path.read_text()
+    clock.advance(minutes=10)
+    with _refused("approval.token"):
+        store.approve(A, BOB, token=first)
+    second = store.confirm_first(A, BOB)
+    assert second != first
+    with _refused("approval.token"):
+        store.approve(A, BOB, token=first)
+    with _refused("approval.token"):
+        store.approve(A, BOB, token=second)
+    third = store.confirm_first(A, BOB)
+    clock.advance(minutes=9, seconds=59)
+    assert store.approve(A, BOB, token=third).status == "approved"
+    store.request(asked(B, confirmations=2))
+    assert store.reject(B, BOB).status == "rejected"
+    store.request(asked("c" * 64))
+    with _refused("approval.single"):
+        store.confirm_first("c" * 64, BOB)
+
+
+def test_request_made_ahead_of_the_clock_cannot_be_decided(path: Path) -> None:
+    clock = SetClock()
+    store = ApprovalFile(path, clock)
+    store.request(asked(A))
+    clock.advance(seconds=-1)
+    with _refused("approval.future", 3):
+        store.approve(A, BOB)
+
+
+@pytest.mark.req("AP-01")
+def test_store_with_another_status_is_corrupt(store: ApprovalFile, path: Path) -> None:
+    store.request(asked(A))
+    store.request(asked(B))
+    store.approve(A, BOB)
+    path.write_bytes(path.read_bytes().replace(b'"approved"', b'"denied"'))
+    before = path.read_bytes()
+    for use in _uses(store, B):
+        with _refused("store.corrupt", 3, 3):
+            use()
+    assert path.read_bytes() == before
+
+
+def _damages() -> dict[str, Callable[[list[bytes]], list[bytes]]]:
+    """What may become of the lines: a request for A, its approval, a request for B, its rejection."""
+
+    def line(number: int, make: Callable[[bytes], bytes]) -> Callable[[list[bytes]], list[bytes]]:
+        return lambda lines: [make(text) if at == number else text for at, text in enumerate(lines)]
+
+    def change(number: int, **changes: Any) -> Callable[[list[bytes]], list[bytes]]:
+        return line(number, lambda text: _with(text, **changes))
+
+    late, early = "2026-03-01T12:15:00.000000Z", "2026-03-01T11:59:59.999999Z"
+    return {
+        "blank line": lambda lines: [*lines[:2], b"\n", *lines[2:]],
+        "white space": line(0, lambda text: text.replace(b'":', b'": ', 1)),
+        "carriage return": line(0, lambda text: text[:-1] + b"\r\n"),
+        "byte order mark": line(0, lambda text: b"\xef\xbb\xbf" + text),
+        "not UTF-8": line(1, lambda text: text.replace(b"bob", b"b\xffb")),
+        "duplicate key": line(1, lambda text: text.replace(b"{", b'{"at":"x",', 1)),
+        "two statuses": line(
+            1, lambda text: text.replace(b'"status":', b'"status":"rejected","status":')
+        ),
+        "duplicate in evidence": line(
+            0, lambda text: text.replace(b'{"passed":3}', b'{"passed":0,"passed":3}')
+        ),
+        "other order": line(
+            1, lambda text: json.dumps(dict(reversed(json.loads(text).items()))).encode() + b"\n"
+        ),
+        "other order in evidence": line(
+            0, lambda text: text.replace(b'{"passed":3}', b'{"b":1,"a":1}')
+        ),
+        "escaped letter": line(1, lambda text: text.replace(b"bob", b"\\u0062ob")),
+        "NaN": line(0, lambda text: text.replace(b'{"passed":3}', b'{"passed":NaN}')),
+        "fraction": line(0, lambda text: text.replace(b'{"passed":3}', b'{"passed":3.0}')),
+        "exponent": line(0, lambda text: text.replace(b'{"passed":3}', b'{"passed":1e21}')),
+        "huge integer": line(
+            0, lambda text: text.replace(b'{"passed":3}', b'{"passed":9007199254740993}')
+        ),
+        "lone surrogate": line(0, lambda text: text.replace(b"adds", b"\\ud800")),
+        "two events in a line": lambda lines: [lines[0][:-1] + lines[1], *lines[2:]],
+        "an array": line(0, lambda text: b"[" + text[:-1] + b"]\n"),
+        "a number": line(0, lambda _text: b"1\n"),
+        "foreign JSON": line(0, lambda _text: b'{"a":1}\n'),
+        "no JSON": line(0, lambda _text: b"hello\n"),
+        "null byte": line(0, lambda _text: b"\0\n"),
+        "unknown member": change(1, extra=1),
+        "unknown event": change(1, event="approve"),
+        "request called decision": change(0, event="decision"),
+        "later schema": change(1, schema_version=2),
+        "schema as a text": change(1, schema_version="1"),
+        "schema true": change(1, schema_version=True),
+        "pending by decision": change(1, status="pending"),
+        "upper case": change(1, status="Approved"),
+        "by nobody": change(1, by=None),
+        "unknown kind of actor": change(1, by={"id": "bob", "type": "robot"}),
+        "decided late": change(1, at=late),
+        "decided early": change(1, at=early),
+        "time of another width": change(1, at="2026-03-01T12:00:00Z"),
+        "decision for nobody": change(1, key="c" * 64),
+        "decision with a short key": change(1, key="a" * 63),
+        "used without approval": change(3, status="consumed", by=None),
+        "expired in time": change(3, status="expired", by=None),
+        "key of another digest": change(0, digest="c" * 64),
+        "expires at once": change(0, expires_at="2026-03-01T12:00:00.000000Z"),
+        "no alternatives": change(0, alternatives=[]),
+        "no reason": change(0, why=[]),
+        "no confirmation": change(0, confirmations=0),
+        "confirmations true": change(0, confirmations=True),
+        "three confirmations": change(0, confirmations=3),
+        "approved without its pair": change(0, confirmations=2),
+        "unknown urgency": change(0, urgency="soon"),
+        "decision first": lambda lines: [lines[1], lines[0], *lines[2:]],
+        "decided twice": lambda lines: [*lines[:2], lines[1], *lines[2:]],
+        "asked twice": lambda lines: [lines[0], *lines],
+        "asked again while approved": lambda lines: [*lines, lines[0]],
+        "asked again after a rejection": lambda lines: [*lines, lines[2]],
+        "rejection made approval by a second line": lambda lines: [
+            *lines,
+            _with(lines[3], status="approved"),
+        ],
+    }
+
+
+@pytest.mark.req("AP-02")
+@pytest.mark.promise("BR-10", "BR-17")
+@pytest.mark.parametrize("damage", _damages())
+def test_damaged_line_leaves_everything_undecided(
+    store: ApprovalFile, path: Path, damage: str
+) -> None:
+    store.request(asked(A))
+    store.approve(A, BOB)
+    store.request(asked(B))
+    store.reject(B, BOB)
+    lines = path.read_bytes().splitlines(keepends=True)
+    damaged = _damages()[damage](lines)
+    assert damaged != lines
+    path.write_bytes(b"".join(damaged))
+    for use in _uses(store, A):
+        with _refused("store.corrupt", 3) as caught:
+            use()
+        assert str(caught.value.field).startswith("line ")
+    assert path.read_bytes() == b"".join(damaged)
+
+
+@pytest.mark.req("AP-02")
+def test_store_cut_at_any_byte_is_undecided_and_names_the_torn_line(
+    store: ApprovalFile, path: Path
+) -> None:
+    store.request(asked(A))
+    store.approve(A, BOB)
+    store.request(asked(B, confirmations=2))
+    token = store.confirm_first(B, BOB)
+    store.approve(B, BOB, token=token)
+    data = path.read_bytes()
+    for size in range(len(data)):
+        path.write_bytes(data[:size])
+        whole, line = data[:size].endswith(b"\n") or size == 0, data[:size].count(b"\n") + 1
+        if whole:
+            assert len(store.list()) == (0, 1, 1, 2, 2)[line - 1]
+            continue
+        for use in (store.counts, lambda: store.approve(B, BOB)):
+            with _refused("store.corrupt", 3, line):
+                use()
+        assert path.stat().st_size == size
+
+
+def test_evidence_of_any_form_is_read_as_it_was_written(store: ApprovalFile, path: Path) -> None:
+    evidence = {
+        "zero": 0.0,
+        "tiny": 1e-7,
+        "large": 1e21,
+        "third": 1 / 3,
+        "whole": 2.0,
+        "integer": 2**53 - 1,
+        "\u00fc": "\u2028\x7f\x00\u20ac\U0001f600",
+        "\uff5e": 1,
+        "\U0001f600": {"b": [None, True, {"a": -1}], "a": "\\\"/"},
+        "z" * 300: "",
+    }  # fmt: skip
+    request = store.request(asked(A, evidence=evidence))
+    assert request.evidence == evidence
+    assert store.list() == [request]
+    assert path.read_bytes().count(b"\n") == 1
+
+
+@pytest.mark.parametrize("place", ["link", "dangling link", "pipe", "device", "folder", "socket"])
+def test_store_that_is_no_plain_file_is_refused_and_left_alone(tmp_path: Path, place: str) -> None:
+    path, outside = tmp_path / "approvals.jsonl", tmp_path / "outside"
+    if place == "link":
+        outside.write_bytes(b"")
+        path.symlink_to(outside)
+    elif place == "dangling link":
+        path.symlink_to(outside)
+    elif place == "pipe":
+        os.mkfifo(path)
+    elif place == "device":
+        path = Path("/dev/zero")
+    elif place == "folder":
+        path.mkdir()
+    else:
+        import socket
+
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(path))
+    store = ApprovalFile(path, SetClock())
+    for use in _uses(store, A):
+        with _refused("store.unreadable", 3):
+            use()
+    assert not outside.exists() or outside.read_bytes() == b""
+
+
+def test_folder_that_is_missing_is_an_error_for_who_asks(tmp_path: Path) -> None:
+    store = ApprovalFile(tmp_path / "absent/approvals.jsonl", SetClock())
+    assert store.list() == []
+    with _refused("store.unreadable", 3):
+        store.request(asked(A))
+    assert not (tmp_path / "absent").exists()
+
+
+def test_store_that_others_may_read_is_closed_by_the_next_line(
+    store: ApprovalFile, path: Path
+) -> None:
+    path.touch(0o666)
+    path.chmod(0o666)
+    store.request(asked(A))
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_line_that_is_too_large_is_refused(store: ApprovalFile, path: Path) -> None:
+    store.request(asked(A))
+    before = path.read_bytes()
+    with _refused("store.too_large"):
+        store.approve(A, BOB, note="x" * (1 << 20))
+    with _refused("json.not_canonical"):
+        store.approve(A, BOB, note="\udcff")
+    assert path.read_bytes() == before
+
+
+def test_store_larger_than_what_is_read_is_refused(
+    store: ApprovalFile, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with path.open("wb") as file:
+        file.truncate((1 << 30) + 1)
+    with _refused("store.unreadable", 3):
+        store.list()
