@@ -123,6 +123,7 @@ EARLY = {
     "C-16": "what was not observed is not no drift",
     "C-17": "a first contract waits for a person",
     "CV-04": "secrets reach no sandbox",
+    "AP-06": "only the operator's store counts through MCP, and with a key only decisions that it vouches for",
     "HC-09": "a decision is exactly one line, which the next run picks up",
     "HP-06": "a run asks once, and goes by the answer",
 }
