@@ -92,7 +92,7 @@ HARMLESS = {
     "resource.files.0.removed": "a file that loses no line",
     "evidence.tests.failed": "no test failed",
     "evidence.tests.skipped": "no test was skipped",
-    "evidence.drift": "drift is shown to a person, and no rule reads it",
+    "evidence.drift.contracts": "a change that touches no pinned contract",
     "context.pause.switches": "no switch is set",
 }
 

@@ -54,7 +54,11 @@ def logged(opa: Opa, folder: Path, questions: dict[str, Any]) -> list[dict[str, 
 def test_line_bears_the_decision_id_and_no_text_from_outside(opa: Opa, tmp_path: Path) -> None:
     document = a_case(f"skills/{CANARY}.md")
     document["subject"]["id"] = CANARY
-    document["evidence"]["drift"] = {"modification": {"source": CANARY}}
+    document["evidence"]["drift"] = {
+        "contracts": [
+            {"server": CANARY, "path": CANARY, "status": CANARY, "changes": [], "versions": []}
+        ]
+    }
     document["evidence"]["tests"]["command"] = f"pytest --token {CANARY}"
     document["context"]["pause"]["switches"] = {"TIPSTAFF_AUTO_EXECUTE_DISABLED": CANARY}
     strange = {"kind": "strange", "resource": {"text": CANARY}, "evidence": {"passed": CANARY}}

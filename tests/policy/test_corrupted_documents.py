@@ -39,10 +39,7 @@ HARMLESS: dict[str, tuple[set[str], str]] = {
     "resource.files.*.old_path": ({"absent"}, "a file that keeps its name has no old one"),
     "resource.files.*.binary": ({"true"}, "what it gains is measured either way"),
     "resource.files.*.language": (NAME | {"null"}, "only a new file needs a known language"),
-    "evidence.drift": (
-        {"absent", "empty object", "in an object"},
-        "drift is shown to a person, and no rule reads it",
-    ),
+    "evidence.drift": ({"absent"}, "a change that touches no pinned contract"),
     "context.decision_id": (NAME, "the engine holds it against the one it sent"),
     "context.actor.id": (NAME, "any visible name is a name; without an approval none is compared"),
     "context.pause.hard": ({"true"}, "a hard pause is none while nothing is paused"),

@@ -141,7 +141,8 @@ def test_secret_given_through_any_door_reaches_no_sink(
     said = []
     with workshop.engine() as engine:
         for form in FORMS.values():
-            evidence = {**a_change()["evidence"], "drift": {"found": form}}
+            pin = {"server": "s", "path": form if isinstance(form, str) else json.dumps(form)}
+            evidence = {**a_change()["evidence"], "drift": {"contracts": [pin]}}
             engine.decide(a_change(evidence=evidence))
             facts = {"arguments": {"it": form}}
             engine.decide(
@@ -162,7 +163,7 @@ def test_secret_given_through_any_door_reaches_no_sink(
     said += [workshop.run(*verb) for verb in verbs]
     said.append(workshop.run("approvals", "reject", key, "--note", f"no: password={CANARY}"))
     said.append(workshop.run("approvals", "show", key, "--json"))
-    replayed = complete(a_change(evidence__drift={"it": TEXTS["github"]}), revisions)
+    replayed = complete(a_change(evidence__tests__command=TEXTS["github"]), revisions)
     said.append(
         workshop.run("decide", "-", "--replay", "--json", stdin=json.dumps(replayed).encode())
     )

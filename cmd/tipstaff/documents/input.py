@@ -24,6 +24,8 @@ from tipstaff.documents.base import (
     parse,
 )
 from tipstaff.documents.config import LocalConfig, TeamConfig
+from tipstaff.documents.contract_facts import ContractEvidence
+from tipstaff.documents.drift_facts import DriftFacts
 from tipstaff.documents.sandbox import Kernel
 from tipstaff.errors import ContractError
 
@@ -188,7 +190,7 @@ class ChangeEvidence(Contract):
 
     tests: TestFacts | None = None
     sandbox: SandboxFacts | None = None
-    drift: Json | None = None
+    drift: DriftFacts | None = None
     augment: AugmentFacts | None = None
 
 
@@ -254,46 +256,6 @@ class ContractResource(Contract):
     id: Identifier
     old_digest: Sha256 | None = None
     new_digest: Sha256 | None = None
-
-
-class ContractChange(Contract):
-    """One change, without the texts and values themselves.
-
-    ``direction`` says whether more or less may be sent (side ``input``) or received (``output``) than before. ``words``
-    and ``stated`` are the words and the hints of what was added, ``classes`` the kinds of hidden characters.
-    """
-
-    kind: Identifier
-    tool: str | None = None
-    tools: list[str] = Field(default_factory=list)
-    path: str
-    side: str | None = None
-    direction: str | None = None
-    about: str | None = None
-    verb: str | None = None
-    hint: str | None = None
-    now: bool | None = None
-    words: list[str] = Field(default_factory=list)
-    stated: dict[str, bool] = Field(default_factory=dict)
-    classes: list[str] = Field(default_factory=list)
-    place: str | None = None
-
-
-class ContractVersion(Contract):
-    """A version that a tool, or the server where ``tool`` is null, declares of its contract, before and after."""
-
-    tool: str | None = None
-    before: str
-    after: str
-    bump: str
-
-
-class ContractEvidence(Contract):
-    """What came of looking: ``compared``, ``unbaselined``, ``unreachable``, ``incomplete`` …; and the changes."""
-
-    status: str | None = None
-    changes: list[ContractChange] | None = None
-    versions: list[ContractVersion] = Field(default_factory=list)
 
 
 class ContractInput(Contract):

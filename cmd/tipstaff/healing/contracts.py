@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from tipstaff.documents.base import Json, parse
 from tipstaff.documents.contract import Snapshot
 from tipstaff.documents.contract_diff import ContractDiff
+from tipstaff.documents.contract_facts import ContractChange, ContractEvidence, ContractVersion
 from tipstaff.documents.input import (
     ContractAction,
-    ContractChange,
-    ContractEvidence,
     ContractInput,
     ContractResource,
-    ContractVersion,
     Subject,
 )
 from tipstaff.documents.verdict import Verdict

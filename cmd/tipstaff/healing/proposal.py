@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from tipstaff.documents.base import Json, parse
+from tipstaff.documents.drift_facts import DriftFacts
 from tipstaff.documents.input import AugmentFacts, ChangeInput
 from tipstaff.documents.redaction import redact
 from tipstaff.documents.verdict import Verdict
@@ -23,6 +24,7 @@ from tipstaff.evidence.diff import Patch, read
 from tipstaff.evidence.golden import GoldenRun
 from tipstaff.evidence.isolation import configured
 from tipstaff.evidence.repository import Repository
+from tipstaff.healing import pins
 from tipstaff.ledger.trail import NewRecord
 from tipstaff.sandbox.backend import SandboxBackend
 
@@ -34,7 +36,8 @@ class Request:
     """What somebody proposes: the diff's bytes, its class, for whom, on which base, and how it is tested.
 
     ``tests`` is a command line, else the team's own; without either there is no test evidence. ``test_paths`` are
-    judged by the base's version, in addition to the configured ones.
+    judged by the base's version, in addition to the configured ones. ``observed`` is the digest of the contract that
+    its server was seen to advertise, where the diff takes one up.
     """
 
     diff: bytes
@@ -44,6 +47,7 @@ class Request:
     tests: str | None = None
     test_paths: tuple[str, ...] = ()
     requested_capabilities: tuple[str, ...] = ()
+    observed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,7 @@ class Draft:
     repository: Repository
     request: Request
     patch: Patch
+    drift: DriftFacts | None
     say: Callable[[str], None]
 
     @classmethod
@@ -100,7 +105,8 @@ class Draft:
                 error.field = "diff"
             raise
         demand_base(repository, patch.base)
-        return cls(engine, repository, request, patch, say)
+        drift = pins.measured(repository, patch, request.observed)
+        return cls(engine, repository, request, patch, drift, say)
 
     def test(
         self, *, tree: str | None = None, choose: Callable[[], SandboxBackend] | None = None
@@ -144,7 +150,7 @@ class Draft:
             "evidence": {
                 "tests": redact(run.tests.model_dump()) if run.tests else None,
                 "sandbox": run.sandbox.model_dump() if run.sandbox else None,
-                "drift": None,
+                "drift": redact(self.drift.model_dump()) if self.drift else None,
                 "augment": redact(augment.model_dump(by_alias=True)) if augment else None,
             },
         }

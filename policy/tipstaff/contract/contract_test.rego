@@ -179,3 +179,26 @@ test_report_has_all_that_was_found if {
 		"lies": [],
 	}
 }
+
+test_first_contract_is_of_a_class_by_which_it_can_be_proposed if {
+	first := testing.with_facts(_with([]), {"/evidence/status": "unbaselined"})
+	contract.change_class == "heal_additive" with input as first
+	contract.change_class == null with input as _unchanged({})
+	shadowed := testing.with_facts(_with([_change("name_shadowed", {})]), {"/evidence/status": "unbaselined"})
+	contract.change_class == "heal_breaking" with input as shadowed
+}
+
+test_class_covers_its_own_severity_and_milder_ones if {
+	covered := {class: graded |
+		some class in ["audit", "augment", "heal_additive", "heal_warning", "heal_breaking", null]
+		graded := {severity | some severity in ["none", "info", "warning", "error"]; contract.covers(class, severity)}
+	}
+	covered == {
+		"audit": {"none"},
+		"augment": {"none"},
+		"heal_additive": {"none", "info"},
+		"heal_warning": {"none", "info", "warning"},
+		"heal_breaking": {"none", "info", "warning", "error"},
+		null: {"none"},
+	}
+}

@@ -86,6 +86,21 @@ default change_class := null
 
 change_class := data.tipstaff.contract.classes[severity]
 
+change_class := data.tipstaff.contract.first_class if {
+	severity == "none"
+	input.evidence.status in data.tipstaff.contract.statuses.first_sight
+}
+
+# METADATA
+# title: Whether a class of change stands for drift of a severity
+covers(_, "none")
+
+covers(class, graded) if {
+	some claimed, listed in data.tipstaff.contract.classes
+	listed == class
+	_rank(claimed) >= _rank(graded)
+}
+
 # METADATA
 # title: Whether a finding is one that the caller asked to fail on
 default fails := false

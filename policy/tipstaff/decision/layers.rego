@@ -5,6 +5,7 @@ import data.tipstaff.augment
 import data.tipstaff.autonomy
 import data.tipstaff.contract
 import data.tipstaff.control
+import data.tipstaff.drift
 import data.tipstaff.gates
 import data.tipstaff.guard
 import data.tipstaff.overlay
@@ -23,7 +24,7 @@ _said.deny contains reason if some reason in overlay.deny
 
 _said.deny contains reason if {
 	_judges_change
-	some reason in (((autonomy.deny | gates.deny) | paths.deny) | augment.deny)
+	some reason in ((((autonomy.deny | gates.deny) | paths.deny) | augment.deny) | drift.deny)
 }
 
 _said.deny contains reason if {
@@ -41,6 +42,11 @@ _said.escalate contains reason if some reason in guard.escalate
 _said.escalate contains reason if some reason in overlay.escalate
 
 _said.escalate contains reason if {
+	_judges_change
+	some reason in drift.escalate
+}
+
+_said.escalate contains reason if {
 	_judges_contract
 	some reason in contract.escalate
 }
@@ -54,7 +60,7 @@ _said.require_approval contains reason if {
 
 _said.require_approval contains reason if {
 	_judges_change
-	some reason in ((autonomy.require_approval | gates.require_approval) | pause.require_approval)
+	some reason in (((autonomy.require_approval | gates.require_approval) | pause.require_approval) | drift.require_approval)
 }
 
 # What no approval lifts: doubts about the approval itself, and a hard pause.

@@ -3,6 +3,7 @@ package tipstaff.decision
 import data.tipstaff.augment
 import data.tipstaff.autonomy
 import data.tipstaff.contract
+import data.tipstaff.drift
 import data.tipstaff.evidence
 
 _stricter := [reason |
@@ -41,7 +42,7 @@ default _tier := null
 
 _tier := autonomy.tier
 
-_facts := object.union(_facts_of_change, _facts_of_augment) if {
+_facts := object.union_n([_facts_of_change, _facts_of_augment, _facts_of_drift]) if {
 	_judges_change
 } else := contract.report if {
 	_judges_contract
@@ -59,4 +60,9 @@ _facts_of_augment := {"augment": {"runs": augment.terms.runs, "measure": measure
 	augment.replaces_prose
 	against := count(_standing.deny - augment.pending) + count(_standing.escalate)
 	measure := [augment.terms.is_recorded, against] == [true, 0]
+} else := {}
+
+# What a proposal had better leave out is told before anything runs.
+_facts_of_drift := {"drift": {"out_of_reach": sort(drift.out_of_reach)}} if {
+	is_object(input.evidence.drift)
 } else := {}

@@ -1,5 +1,6 @@
 package tipstaff.evidence
 
+import data.tipstaff.drift
 import data.tipstaff.reasons
 
 # METADATA
@@ -45,7 +46,30 @@ _only_gains(file) if file.language in data.tipstaff.evidence.keyed_languages
 shortfalls contains reasons.of(rego.metadata.chain()) if {
 	not purely_additive
 	not replaces_one_block
+	not takes_up_additions
 }
+
+# METADATA
+# title: Whether the change takes up contracts that only gained something, and only adds beside them
+default takes_up_additions := false
+
+takes_up_additions if {
+	count(drift.additions) > 0
+	every file in input.resource.files {
+		_adds_or_takes_up(file)
+	}
+}
+
+_adds_or_takes_up(file) if _additive(file)
+
+_adds_or_takes_up(file) if {
+	file.path in drift.additions
+	file.status == "modified"
+	file.mode_changed == false
+}
+
+# What a person has to look at in a contract is as much a shortfall as anything else.
+shortfalls contains reason if some reason in drift.require_approval
 
 # METADATA
 # title: New file of an unknown language

@@ -6,7 +6,9 @@ _sound("server", value) if shapes.is_text(value)
 
 _sound("status", value) if shapes.is_text(value)
 
-_sound("changes", changes) if {
+_sound("changes", changes) if _are_changes(changes)
+
+_are_changes(changes) if {
 	is_array(changes)
 	every change in changes {
 		shapes.is_text(change.kind)
@@ -14,3 +16,25 @@ _sound("changes", changes) if {
 		is_string(change.path)
 	}
 }
+
+_sound("drift", drift) if {
+	is_array(drift.contracts)
+	every pin in drift.contracts {
+		_is_pin(pin)
+	}
+}
+
+_is_pin(pin) if {
+	shapes.is_text(pin.server)
+	shapes.is_text(pin.status)
+	is_string(pin.path)
+	_are_changes(pin.changes)
+	is_array(pin.versions)
+	every name in ["old_digest", "new_digest", "observed_digest"] {
+		_is_null_or_sha256(object.get(pin, name, null))
+	}
+}
+
+_is_null_or_sha256(null)
+
+_is_null_or_sha256(value) if shapes.is_sha256(value)

@@ -44,10 +44,7 @@ _sound("act", value) if shapes.is_text(value)
 
 _sound("resource", value) if shapes.is_text(value)
 
-_sound("evidence", value) if {
-	is_object(value)
-	_is_null_or_object(object.get(value, "drift", null))
-}
+_sound("evidence", value) if is_object(value)
 
 _sound("pause", pause) if {
 	is_boolean(pause.hard)
@@ -135,10 +132,6 @@ _is_null_or_string(value) if is_string(value)
 _is_null_or_boolean(null)
 
 _is_null_or_boolean(value) if is_boolean(value)
-
-_is_null_or_object(null)
-
-_is_null_or_object(value) if is_object(value)
 
 _is_null_or_text(null)
 

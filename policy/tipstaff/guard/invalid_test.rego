@@ -34,7 +34,7 @@ test_fact_of_another_shape_is_invalid_by_name if {
 		["base", "/resource/base", ["", 5, true, [], {}]],
 		["diff_sha256", "/resource/diff_sha256", ["", "d", 5, true, [], {}]],
 		["evidence", "/evidence", ["", 5, true, []]],
-		["evidence", "/evidence/drift", ["", 5, true, []]],
+		["drift", "/evidence/drift", ["", 5, true, [], {}, {"contracts": null}, {"contracts": {}}, {"contracts": [5]}, {"contracts": [{}]}]],
 		["tests", "/evidence/tests", ["", 5, true, [], {}]],
 		["sandbox", "/evidence/sandbox", ["", 5, true, [], {}]],
 		["approval", "/context/approval", ["", "approved", 5, true, [], {}]],
@@ -132,7 +132,7 @@ test_optional_part_that_is_absent_is_not_invalid if {
 		guard.invalid == set() with input as testing.without(_whole, [pointer])
 		_invalid(_whole, pointer, null) == set()
 	}
-	_invalid(_whole, "/evidence/drift", {}) == set()
+	_invalid(_whole, "/evidence/drift", {"contracts": []}) == set()
 	every value in [null, true, false] {
 		_invalid(_whole, "/context/pause/global", value) == set()
 		_invalid(_whole, "/context/pause/user", value) == set()
