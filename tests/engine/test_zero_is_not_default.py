@@ -68,6 +68,7 @@ MEANT: dict[str, dict[str, tuple[dict[str, Any], str]]] = {
         "policy.threshold": NOT_A_FILE,
         "contracts": USUAL,
         "contracts.servers": USUAL,
+        "contracts.dependents": USUAL,
         "contracts.servers.*": NOT_A_FILE,
         "contracts.servers.*.command": NOT_A_FILE,
         "contracts.servers.*.headers": NOT_A_FILE,

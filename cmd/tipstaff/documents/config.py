@@ -127,9 +127,14 @@ class OverlaySettings(Contract):
 
 
 class ContractSettings(Contract):
-    """The MCP servers whose contracts are pinned, by the name of the snapshot's file."""
+    """The MCP servers whose contracts are pinned, by the name of the snapshot's file.
+
+    ``dependents`` are the folders in which names of tools and parameters are looked for; without it, all that git holds
+    but contracts, vendored and generated files.
+    """
 
     servers: dict[ServerName, Server] = Field(default_factory=dict)
+    dependents: list[str] | None = None
 
 
 class Settings(Contract):

@@ -114,4 +114,6 @@ def _name_likeness(name: str, other: str) -> float:
 
 
 def _parts(name: str) -> list[str]:
-    return [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
+    """The words of a name, one and many of a thing alike."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    return [word.lower().removesuffix("s") if len(word) > 3 else word.lower() for word in words]

@@ -17,6 +17,7 @@ from tipstaff.documents.base import Json
 from tipstaff.documents.input import ChangeInput
 from tipstaff.documents.verdict import OpenPullRequest, RequestApproval, Verdict
 from tipstaff.enforce.change import branch_and_commit
+from tipstaff.enforce.drift_section import Repair
 from tipstaff.enforce.forge import choose
 from tipstaff.enforce.pull_request import Proposal, commit_message, compose, superseded
 from tipstaff.enforce.target import demand_in_place, demand_ruled, target_branch
@@ -37,11 +38,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Proposed:
-    """What a verdict on a change is carried out with: the judged document, the diff, the patched tree."""
+    """What a verdict on a change is carried out with: the judged document, the diff, the patched tree.
+
+    ``repair`` is told in the pull request.
+    """
 
     document: ChangeInput
     diff: bytes
     patch: Patch
+    repair: Repair | None = None
 
 
 @dataclass(frozen=True)
@@ -176,6 +181,7 @@ class Enforcer:
                 commit=commit,
                 trail_head=self._engine.trail_head,
                 approval_key=key,
+                repair=material.repair,
             )
             reference = self._forge.open(compose(proposal))
         except Error as error:

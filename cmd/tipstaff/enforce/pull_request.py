@@ -15,7 +15,8 @@ from tipstaff.documents.base import ActionClass
 from tipstaff.documents.input import ChangedFile, ChangeInput
 from tipstaff.documents.markdown import code
 from tipstaff.documents.verdict import OpenPullRequest, Verdict
-from tipstaff.enforce import replaced_block
+from tipstaff.enforce import drift_section, replaced_block
+from tipstaff.enforce.drift_section import Repair
 from tipstaff.errors import ActionDenied, ContractError
 
 TRAILER = "Tipstaff-Decision"
@@ -45,7 +46,7 @@ class Proposal:
     """All that a pull request tells: the verdict, the change it judged, where it lies, and the trail's head.
 
     ``trail_head`` is the hash of the newest record of the audit trail; ``approval_key`` names the request where a
-    person is asked.
+    person is asked; ``repair`` is what a contract's drift asks for, where that is what the change takes up.
     """
 
     verdict: Verdict
@@ -55,6 +56,7 @@ class Proposal:
     commit: str
     trail_head: str
     approval_key: str | None = None
+    repair: Repair | None = None
 
 
 def compose(proposal: Proposal) -> PullRequest:
@@ -66,6 +68,7 @@ def compose(proposal: Proposal) -> PullRequest:
     draft = _draft(verdict)
     sections = (
         _changed(proposal.change),
+        *([drift_section.section(proposal.repair)] if proposal.repair else []),
         _explained(verdict),
         _evidence(proposal),
         _checklist(proposal.change),
@@ -233,6 +236,8 @@ def _checklist(change: ChangeInput) -> str:
         lines.append("No test run backs it: run the tests yourself.")
     else:
         lines.append("The golden tests cover what changed; they were taken from the base commit.")
+    if change.evidence.drift is not None:
+        lines.append("What the server now says of itself may be told to a model, word for word.")
     if change.evidence.augment is not None:
         lines.append("The script does what the prose says, also where no golden case looks.")
     if change.action.found_capabilities:

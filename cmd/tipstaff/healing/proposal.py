@@ -15,6 +15,7 @@ from tipstaff.documents.drift_facts import DriftFacts
 from tipstaff.documents.input import AugmentFacts, ChangeInput
 from tipstaff.documents.redaction import redact
 from tipstaff.documents.verdict import Verdict
+from tipstaff.enforce.drift_section import Repair
 from tipstaff.enforce.enforcer import Effects, Enforcer, Proposed
 from tipstaff.enforce.target import demand_base, demand_ruled
 from tipstaff.engine import Engine
@@ -24,7 +25,7 @@ from tipstaff.evidence.diff import Patch, read
 from tipstaff.evidence.golden import GoldenRun
 from tipstaff.evidence.isolation import configured
 from tipstaff.evidence.repository import Repository
-from tipstaff.healing import pins
+from tipstaff.healing import pin_facts
 from tipstaff.ledger.trail import NewRecord
 from tipstaff.sandbox.backend import SandboxBackend
 
@@ -105,7 +106,7 @@ class Draft:
                 error.field = "diff"
             raise
         demand_base(repository, patch.base)
-        drift = pins.measured(repository, patch, request.observed)
+        drift = pin_facts.measured(repository, patch, request.observed)
         return cls(engine, repository, request, patch, drift, say)
 
     def test(
@@ -156,19 +157,25 @@ class Draft:
         }
         return parse(ChangeInput, plain)
 
-    def settle(self, document: ChangeInput, run: GoldenRun) -> Outcome:
-        """Have it judged, on record, and carry the verdict out."""
+    def settle(
+        self, document: ChangeInput, run: GoldenRun, repair: Repair | None = None
+    ) -> Outcome:
+        """Have it judged, on record, and carry the verdict out; ``repair`` is told in the pull request."""
         verdict = self.engine.decide(document, preceded_by=self._detected())
         enforcer = Enforcer(self.engine, self.repository, say=self.say)
-        effects = enforcer.carry_out(verdict, Proposed(document, self.request.diff, self.patch))
+        proposed = Proposed(document, self.request.diff, self.patch, repair)
+        effects = enforcer.carry_out(verdict, proposed)
         return Outcome(verdict, document, run, effects)
 
     def _detected(self) -> list[NewRecord]:
         """The first of healing's four audited steps; the decision, the proposal and the wait for a person follow."""
-        detail = {
+        detail: Json = {
             "base": self.patch.base,
             "files": [file.path for file in self.patch.files],
         }
+        if self.drift is not None:
+            shown = {"server", "status", "old_digest", "new_digest"}
+            detail["drift"] = [pin.model_dump(include=shown) for pin in self.drift.contracts]
         return [
             NewRecord(
                 decision="detected",

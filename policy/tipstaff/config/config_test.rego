@@ -20,7 +20,7 @@ _everything := {
 	"pause": {"hard": false},
 	"tests": {"command": "make golden", "paths": ["tests"]},
 	"policy": {"overlay": "policy", "public_key": "-----BEGIN\nx"},
-	"contracts": {"servers": {}},
+	"contracts": {"servers": {}, "dependents": ["skills"]},
 }
 
 _valid(team, local) := valid if {
@@ -50,7 +50,7 @@ test_groups_and_settings_left_empty_are_valid if {
 		"pause": ["hard"],
 		"tests": ["command", "paths"],
 		"policy": ["overlay", "public_key"],
-		"contracts": ["servers"],
+		"contracts": ["servers", "dependents"],
 	} {
 		_valid({group: null}, null)
 		_valid({group: {}}, null)
@@ -111,6 +111,7 @@ test_setting_of_another_shape_is_invalid if {
 		["policy", "overlay", ["", "/policy", "..", "a/../policy", 5, ["policy"], "a\nb"]],
 		["policy", "public_key", [5, true, ["x"], {}]],
 		["contracts", "servers", ["", [], 5]],
+		["contracts", "dependents", ["skills", [5], [""], {"a": "skills"}]],
 	] {
 		[group, name, values] := case
 		every value in values {

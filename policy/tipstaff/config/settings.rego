@@ -89,6 +89,8 @@ _sound("policy", "public_key", key) if is_string(key)
 
 _sound("contracts", "servers", servers) if is_object(servers)
 
+_sound("contracts", "dependents", folders) if shapes.are_texts(folders)
+
 # A list leaves backends out; their order, the strongest first, is not for a file to change.
 _follows_a_weaker(names, place, rank) if {
 	some before, other in names
