@@ -70,6 +70,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         "the profile that both files agree to; policy sees which one ran, and judges it",
     ),
     "healing/augment/proposal.py": ({"augment"}, "the class that it proposes under, and no other"),
+    "healing/repair/proposal.py": ({"propose"}, "the act that policy is asked about"),
     "healing/proposal.py": ({"augment"}, "the name of a member of the evidence"),
     "pdp/keeper.py": ({"deny"}, "the kernel's own word for refusing a process new groups"),
     "project.py": (ACTORS, "what kind of actor the environment names"),
@@ -90,6 +91,7 @@ SHOWN = {
     "cli/sarif.py": {"severity"},
     "documents/contract_diff.py": {"low_risk", "severity"},
     "documents/finding.py": {"severity"},
+    "enforce/drift_section.py": {"severity"},
     "enforce/enforcer.py": {"low_risk"},
     "healing/contracts.py": {"severity"},
 }
