@@ -6,12 +6,14 @@ which hold the server's own bytes. Whatever ends it early is told there too.
 
 import ctypes
 import json
+import logging
 import os
 import sys
 
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), *sys.argv[2:]]
 
 import anyio
+from outcome import inner, leave, numbered
 from session import Gone, Late, converse
 from stdio import Server, end_others, streams, worked
 from tape import Fault, Tape
@@ -72,7 +74,7 @@ class Observing:
         try:
             return anyio.run(talk)
         except BaseExceptionGroup as group:
-            raise _inner(group) from group
+            raise inner(group) from group
         except Fault as fault:
             how = server.ended()
             raise Fault(fault.code, f"{fault.message} ({how})" if how else fault.message) from fault
@@ -105,20 +107,6 @@ class Observing:
             "received_bytes": sum(tape.received for tape in self.tapes),
             "counters": {} if works else counters(),
         }
-
-
-def _inner(error):
-    """The first error of ours in a group, or the first of all."""
-    waiting = [error]
-    while waiting:
-        one = waiting.pop(0)
-        if isinstance(one, BaseExceptionGroup):
-            waiting += one.exceptions
-        elif isinstance(one, (Fault, Late, Gone)):
-            return one
-        else:
-            other = one
-    return other
 
 
 def walk(folder, *, topdown=True):
@@ -156,40 +144,6 @@ def counters():
     return found
 
 
-def numbered(sessions):
-    """The sessions with the number of a line in place of each answer, and the lines, one list for each pass."""
-    files = []
-
-    def line(answer, lines):
-        lines.append(answer.replace(b"\r", b" ").replace(b"\n", b" "))
-        return len(lines) - 1
-
-    for session in sessions:
-        for found in session["passes"]:
-            lines = []
-            for member, pages in found.items():
-                found[member] = [line(page, lines) for page in pages]
-            files.append(lines)
-        lines = [session["greeting"]]
-        session["greeting"] = 0
-        for answers in session["calls"].values():
-            for answer in answers:
-                if "answer" in answer:
-                    answer["answer"] = line(answer["answer"], lines)
-        files.append(lines)
-    return sessions, files
-
-
-def leave(index, files):
-    """Write what was seen; nothing else runs any more."""
-    os.mkdir(OUT, 0o700)
-    for number, lines in enumerate(files):
-        with open(f"{OUT}/answers-{number}", "xb") as file:
-            file.write(b"\n".join(lines))
-    with open(f"{OUT}/index.json", "x") as file:
-        json.dump(index, file)
-
-
 def clear():
     """Make room: what a server left is told by name only."""
     for folder in FOLDERS:
@@ -200,6 +154,7 @@ def clear():
 
 def main():
     """Do the job of the file that is named."""
+    logging.disable()
     with open(sys.argv[1]) as file:
         job = json.load(file)
     if os.path.exists("/proc/self/ns/pid") and os.readlink("/proc/self/ns/pid") == job["not_in"]:
@@ -214,7 +169,7 @@ def main():
     end_others()
     index["report"] = observing.report()
     clear()
-    leave(index, files)
+    leave(OUT, index, files)
 
 
 if __name__ == "__main__":

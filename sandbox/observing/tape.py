@@ -35,6 +35,7 @@ class Tape:
         self.heard = time.monotonic()
         self.fault = None
         self.stop = None
+        self.secrets = {}
 
     def fail(self, code, message):
         """Note why nothing more can come of this, and end the wait for it."""
@@ -64,8 +65,14 @@ class Tape:
         except ValueError as error:
             self._outside(data, error)
             return None
+        for name, value in self.secrets.items():
+            if value.encode() in data:
+                self.fail("incomplete", f"the server sends the value of the header {name} back")
         if isinstance(message, (JSONRPCResponse, JSONRPCError)):
-            self.answers.setdefault(message.id, bytes(data))
+            refused_unread = message.id is None and self.asked
+            self.answers.setdefault(
+                self.asked[-1].id if refused_unread else message.id, bytes(data)
+            )
         elif isinstance(message, JSONRPCRequest):
             if len(self.requests) < self.kept["attempts"]:
                 self.requests.append(message.method[: self.kept["line"]])
@@ -77,7 +84,8 @@ class Tape:
         if b'"jsonrpc"' in data:
             said = str(error).splitlines()
             why = next((line.strip() for line in said[1:] if line.strip()), said[0])
-            self.fail("incomplete", f"a message of the server cannot be read: {why[:200]}")
+            why = why.partition(" [type=")[0][:200]
+            self.fail("incomplete", f"a message of the server cannot be read: {why}")
             return
         self.noise_lines += 1
         if len(self.noise) < self.kept["noise"]:

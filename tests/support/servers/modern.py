@@ -1,5 +1,6 @@
 """An MCP server by the official SDK: two tools, a prompt, a resource and a template, with all that can be said."""
 
+import sys
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
@@ -45,4 +46,7 @@ def station(name: str) -> str:
 
 
 if __name__ == "__main__":
-    server.run()
+    if len(sys.argv) > 1:
+        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
+    else:
+        server.run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -26,7 +26,7 @@ from tipstaff.sandbox.folder import temporary_folder
 
 OUT = f"{SCRATCH}/observed"
 _INDEX = f"{OUT}/index.json"
-_INDEX_BYTES = 8 << 20
+INDEX_BYTES = 8 << 20
 _TAIL = 400
 
 
@@ -117,16 +117,21 @@ def call_fact(call: Call) -> Json:
     }
 
 
+def heard(index: bytes, file: Callable[[str], bytes | None], result: SandboxResult | None) -> Heard:
+    """What a driver left: its index, and the files of answers by name, as long as there is a next one."""
+    answers: list[list[bytes]] = []
+    while (data := file(f"answers-{len(answers)}")) is not None:
+        answers.append(data.split(b"\n"))
+    return Heard(strict_json.loads(index, max_bytes=INDEX_BYTES, any_form=True), answers, result)
+
+
 def _heard(result: SandboxResult, outputs: Mapping[str, bytes]) -> Heard:
     index = outputs.get(_INDEX)
     if index is None:
         raise UnobservedError(
             "contract.unreachable", _why(result), fix="see what the server needs to start"
         )
-    answers: list[list[bytes]] = []
-    while (data := outputs.get(f"{OUT}/answers-{len(answers)}")) is not None:
-        answers.append(data.split(b"\n"))
-    return Heard(strict_json.loads(index, max_bytes=_INDEX_BYTES, any_form=True), answers, result)
+    return heard(index, lambda name: outputs.get(f"{OUT}/{name}"), result)
 
 
 def _why(result: SandboxResult) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tipstaff.documents.contract import Source
-from tipstaff.drift.observing import inside, origin
+from tipstaff.drift.observing import inside, origin, outside, variables
 from tipstaff.drift.observing.inside import Isolating
 from tipstaff.drift.observing.reading import Heard, demand_steady
 from tipstaff.drift.observing.target import Call, Observation, Target
-from tipstaff.errors import ContractError, UnobservedError
+from tipstaff.errors import UnobservedError
 from tipstaff.project import timestamp
 
 
@@ -25,19 +24,24 @@ def observe(
     ``contract.unreachable``, ``contract.incomplete``, ``contract.unsteady`` and ``contract.error_response``.
     """
     if target.command is None:
-        raise UnobservedError("contract.unreachable", "not yet", fix="give a command")
-    source, heard = _inside(target, isolation, root, calls)
+        source, heard = Source(transport="http", url=target.url), outside.observe_url(target, calls)
+    else:
+        source, heard = _inside(target, isolation, root, calls)
     report = heard.report(source.transport)
-    heard.demand_whole(report)
-    snapshots = heard.snapshots(target.name, timestamp(), source)
-    demand_steady(snapshots, report)
+    try:
+        heard.demand_whole()
+        snapshots = heard.snapshots(target.name, timestamp(), source)
+        demand_steady(snapshots)
+    except UnobservedError as error:
+        error.report = report
+        raise
     return Observation(snapshots[0], report, heard.called())
 
 
 def _inside(
     target: Target, isolation: Isolating, root: Path, calls: Sequence[Call]
 ) -> tuple[Source, Heard]:
-    values = values_of(target.environment)
+    values = variables.values(target.environment)
     command = target.command or ()
     found = origin.find(command, root)
     source = Source(
@@ -49,16 +53,3 @@ def _inside(
         executable_sha256=found.executable_sha256,
     )
     return source, inside.observe_inside(target, found, isolation, values, calls)
-
-
-def values_of(names: Sequence[str]) -> Mapping[str, str]:
-    """The values of variables of this process; raises ``ContractError`` (``contract.variable``) if one is not set."""
-    missing = [name for name in names if name not in os.environ]
-    if missing:
-        raise ContractError(
-            "contract.variable",
-            f"the variable {missing[0]} is not set",
-            field=missing[0],
-            fix=f"set {missing[0]} in the environment of this command",
-        )
-    return {name: os.environ[name] for name in names}

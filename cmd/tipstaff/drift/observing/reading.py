@@ -51,7 +51,7 @@ class Heard:
         }
         return parse(ObservationReport, whole)
 
-    def demand_whole(self, report: ObservationReport) -> None:
+    def demand_whole(self) -> None:
         """Raise ``UnobservedError`` where the driver could not hear everything."""
         fault = self.index["fault"]
         if fault is not None:
@@ -59,7 +59,6 @@ class Heard:
                 f"contract.{fault['code']}",
                 visible(str(fault["message"]), limit=600),
                 fix="see what the server needs, and capture it again",
-                report=report,
             )
 
     def snapshots(self, name: str, captured_at: str, source: Source) -> list[Snapshot]:
@@ -95,7 +94,7 @@ class Heard:
         return found
 
 
-def demand_steady(snapshots: Sequence[Snapshot], report: ObservationReport) -> None:
+def demand_steady(snapshots: Sequence[Snapshot]) -> None:
     """Raise ``UnobservedError`` (``contract.unsteady``) where two lists of one server differ, naming what does."""
     first = snapshots[0]
     for place, other in enumerate(snapshots[1:], start=1):
@@ -109,7 +108,6 @@ def demand_steady(snapshots: Sequence[Snapshot], report: ObservationReport) -> N
             "contract.unsteady",
             f"the server changes {when}: {named}{more}",
             fix=_FIX,
-            report=report,
         )
 
 
