@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 from ratios import Promise, compare
 
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import identity, toolchain
+from tipstaff.sandbox import identity, seccomp, toolchain
 from tipstaff.sandbox.backend import RunSpec, SandboxBackend
 from tipstaff.sandbox.gvisor import bundle as oci
 from tipstaff.sandbox.gvisor import program as runsc_program
@@ -57,9 +58,22 @@ def _against_bare(
 
 
 def _bare_bubblewrap(spec: RunSpec) -> Callable[[], object]:
-    """The very arguments of the library; the command waits behind the same gate."""
-    line = named("bubblewrap", spec.profile).argv(spec)
-    return lambda: _start(line, spec.workdir, b"go\n")
+    """The very arguments of the library, the filter and the report among them; the same gate, open from the start."""
+    program, *arguments = named("bubblewrap", spec.profile).argv(spec)
+
+    def start() -> None:
+        theirs, ours = os.pipe()
+        os.write(ours, seccomp.program())
+        os.close(ours)
+        report = os.memfd_create("report")
+        fixed = ("--json-status-fd", str(report), "--seccomp", str(theirs))
+        try:
+            _start([program, *fixed, *arguments], spec.workdir, b"go\n", (report, theirs))
+        finally:
+            os.close(theirs)
+            os.close(report)
+
+    return start
 
 
 def _bare_gvisor(spec: RunSpec, bundle: Path) -> Callable[[], object]:
@@ -81,7 +95,8 @@ def _bare_gvisor(spec: RunSpec, bundle: Path) -> Callable[[], object]:
     return lambda: _start(line, bundle, b"")
 
 
-def _start(line: list[str], folder: Path, given: bytes) -> None:
+def _start(line: list[str], folder: Path, given: bytes, passed: tuple[int, ...] = ()) -> None:
+    """Run a command to its end as Python's own way is, which drops the uid in a copy of the process."""
     done = subprocess.run(
         line,
         input=given,
@@ -89,6 +104,7 @@ def _start(line: list[str], folder: Path, given: bytes) -> None:
         env={},
         cwd=folder,
         check=False,
+        pass_fds=passed,
         **identity.dropped(),
     )
     if done.returncode != 0:

@@ -9,7 +9,8 @@ import pytest
 
 from support.sandboxes import SPENDERS, hog, kills_are_counted, present, run_inside, strict
 from tipstaff.sandbox import cgroup
-from tipstaff.sandbox.cgroup import Group, Place, find_places
+from tipstaff.sandbox.cgroup import Group
+from tipstaff.sandbox.hierarchies import Place, find_places
 
 
 def unified(top: Path, *folders: str, given: str = "cpu memory pids") -> list[str]:
@@ -62,6 +63,8 @@ def test_a_group_of_version_two_is_limited_and_read(
     assert made is not None
     [folder] = made.folders.values()
     assert (folder / "memory.max").read_text() == str(512 << 20)
+    assert not (folder / "pids.max").exists()
+    made.limit_processes()
     assert (folder / "pids.max").read_text() == "64"
     (folder / "memory.events").write_text("low 0\noom 1\noom_kill 2\n")
     (folder / "cpu.stat").write_text("usage_usec 2500000\nuser_usec 1\n")

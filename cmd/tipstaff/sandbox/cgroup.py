@@ -11,41 +11,70 @@ import contextlib
 import os
 import secrets
 import signal
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from tipstaff.documents.sandbox import RunLimits
+from tipstaff.sandbox.hierarchies import Place, find_places, lines, words
 
 _PREFIX = "tipstaff-run-"
-_WANTED = ("memory", "pids", "cpuacct")
 _MIB = 1 << 20
+# What a sandbox program takes itself, as long as the command runs: one process, and what the kernel keeps for it.
+SPARE_MB = 8
+SPARE_PROCESSES = 1
 _GONE_S = 2.0
 _POLL_S = 0.001
 
 
-@dataclass(frozen=True)
-class Place:
-    """A folder of one hierarchy in which groups can be made, and for which controllers."""
-
-    folder: Path
-    controllers: frozenset[str]
-    unified: bool
-
-
-@dataclass(frozen=True)
+@dataclass
 class Group:
-    """The group of one run: one folder in each hierarchy, by the hierarchy's place."""
+    """The group of one run: one folder in each hierarchy, by the hierarchy's place.
+
+    ``most`` is the number of processes that it may come to have. ``native``: what runs in it was born in it.
+    """
 
     folders: Mapping[Place, Path]
+    most: int = 0
+    native: bool = False
 
-    def add(self, pid: int) -> None:
-        """Move a process in; what it starts later follows. Raises ``OSError``."""
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Have what the calling thread starts meanwhile in the group from its birth, where that can be had.
+
+        Version 1 lets a thread other than the first go in and out by itself. To move a process instead, the kernel
+        has to hold up every fork and exit on the machine, which takes milliseconds.
+        """
+        first = threading.get_native_id() == os.getpid()
+        moving = [place for place in self.folders if not first and place.has_threads()]
+        try:
+            for place in moving:
+                _write(self.folders[place] / "tasks", 0)
+            self.native = len(moving) == len(self.folders)
+            yield
+        finally:
+            for place in moving:
+                _write(place.folder / "tasks", 0)
+
+    def hold(self, processes: Iterable[int]) -> None:
+        """Move in those that are not there yet; what they start later follows. Raises ``OSError``."""
+        if self.native:
+            return
+        wanted = set(processes)
         for folder in self.folders.values():
-            (folder / "cgroup.procs").write_text(str(pid), encoding="ascii")
+            for pid in wanted - _members(folder):
+                with contextlib.suppress(ProcessLookupError):
+                    _write(folder / "cgroup.procs", pid)
+
+    def limit_processes(self) -> None:
+        """Let no more processes be started in it than the run may have. Raises ``OSError``."""
+        for place, folder in self.folders.items():
+            if "pids" in place.controllers:
+                _write(folder / "pids.max", self.most)
 
     def cpu_s(self) -> float | None:
         """CPU seconds used by all that ever ran in it; None if that is not counted."""
@@ -70,9 +99,7 @@ class Group:
 
     def processes(self) -> set[int]:
         """Who is in it now."""
-        return {
-            int(word) for folder in self.folders.values() for word in _words(folder, "cgroup.procs")
-        }
+        return set().union(*map(_members, self.folders.values())) - {os.getpid()}
 
     def remove(self) -> None:
         """End all that is in it, and take it away; what cannot go yet goes when the next one is made."""
@@ -84,10 +111,8 @@ class Group:
             time.sleep(_POLL_S)
 
     def _has_gone(self) -> bool:
-        for folder in self.folders.values():
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-        return not any(folder.exists() for folder in self.folders.values())
+        gone = [_removed(folder) for folder in self.folders.values()]
+        return all(gone)
 
     def _find(self, controller: str) -> tuple[Path, bool] | None:
         for place, folder in self.folders.items():
@@ -98,11 +123,12 @@ class Group:
 
 @contextmanager
 def group(
-    limits: RunLimits, *, spare_mb: int = 0, spare_processes: int = 0
+    limits: RunLimits, *, spare_mb: int = SPARE_MB, spare_processes: int = SPARE_PROCESSES
 ) -> Iterator[Group | None]:
     """A group with these limits, gone afterwards; None where none can be made.
 
-    ``spare_mb`` and ``spare_processes`` are what the backend itself needs inside it.
+    ``spare_mb`` and ``spare_processes`` are what the backend itself needs inside it. The number of processes is
+    limited when it is asked for: to set up may take more.
     """
     made = _make(limits.memory_mb + spare_mb, limits.processes + spare_processes)
     try:
@@ -115,52 +141,8 @@ def group(
 @cache
 def places() -> tuple[Place, ...]:
     """Where groups can be made here."""
-    own = [line.split(":", 2) for line in _lines(Path("/proc/self/cgroup"))]
-    return tuple(find_places(own, _lines(Path("/proc/self/mountinfo"))))
-
-
-def find_places(own: list[list[str]], mounts: list[str]) -> Iterator[Place]:
-    """The places of a process in these groups (id, controllers, path), with hierarchies mounted like that."""
-    for _, names, path in own:
-        for root, folder, kind, options in _mounted(mounts):
-            here = _below(root, folder, path)
-            if here is None:
-                continue
-            if kind == "cgroup2" and not names:
-                yield from _unified(here, folder)
-                break
-            shared = frozenset(names.split(",")) & frozenset(_WANTED)
-            if kind == "cgroup" and shared and shared <= options and os.access(here, os.W_OK):
-                yield Place(here, shared, unified=False)
-                break
-
-
-def _unified(here: Path, top: Path) -> Iterator[Place]:
-    """The nearest group from here upwards whose children have their own limits, and which is ours to use."""
-    for folder in (here, *here.parents):
-        if not folder.is_relative_to(top):
-            return
-        given = set(_words(folder, "cgroup.subtree_control"))
-        writable = os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK)
-        if {"memory", "pids"} <= given and writable:
-            yield Place(folder, frozenset(_WANTED), unified=True)
-            return
-
-
-def _mounted(mounts: list[str]) -> Iterator[tuple[str, Path, str, set[str]]]:
-    for line in mounts:
-        before, _, after = line.partition(" - ")
-        root, folder = before.split()[3:5]
-        kind, _, options = after.split()[:3]
-        if kind in ("cgroup", "cgroup2"):
-            yield root, Path(folder), kind, set(options.split(","))
-
-
-def _below(root: str, folder: Path, path: str) -> Path | None:
-    try:
-        return folder / Path(path).relative_to(root)
-    except ValueError:
-        return None
+    own = [line.split(":", 2) for line in lines(Path("/proc/self/cgroup"))]
+    return tuple(find_places(own, lines(Path("/proc/self/mountinfo"))))
 
 
 def _make(memory_mb: int, processes: int) -> Group | None:
@@ -170,43 +152,64 @@ def _make(memory_mb: int, processes: int) -> Group | None:
         _sweep(place)
         folder = place.folder / name
         try:
-            folder.mkdir()
+            os.mkdir(folder)
         except OSError:
             continue
-        if _limit(place, folder, memory_mb * _MIB, processes):
+        if "memory" not in place.controllers or _limit_memory(place, folder, memory_mb * _MIB):
             folders[place] = folder
         else:
             folder.rmdir()
-    return Group(folders) if folders else None
+    return Group(folders, processes) if folders else None
 
 
-def _limit(place: Place, folder: Path, memory: int, processes: int) -> bool:
-    wanted = {}
-    if "pids" in place.controllers:
-        wanted["pids.max"] = processes
-    if "memory" in place.controllers:
-        wanted["memory.max" if place.unified else "memory.limit_in_bytes"] = memory
+def _limit_memory(place: Place, folder: Path, most: int) -> bool:
+    swap: tuple[tuple[str, int], ...]
+    if place.unified:
+        ceiling, swap = "memory.max", (("memory.swap.max", 0),)
+    else:
+        ceiling = "memory.limit_in_bytes"
+        swap = (("memory.swappiness", 0), ("memory.memsw.limit_in_bytes", most))
     try:
-        for file, value in wanted.items():
-            (folder / file).write_text(str(value), encoding="ascii")
+        _write(folder / ceiling, most)
     except OSError:
         return False
-    swap = (
-        ("memory.swap.max", 0),
-        ("memory.swappiness", 0),
-        ("memory.memsw.limit_in_bytes", memory),
-    )
-    for file, value in swap if "memory" in place.controllers else ():
-        if (folder / file).exists():  # absent where the kernel does not count swap
-            with contextlib.suppress(OSError):
-                (folder / file).write_text(str(value), encoding="ascii")
+    for file, value in swap:
+        with contextlib.suppress(OSError):  # absent where the kernel does not count swap
+            _write(folder / file, value)
     return True
 
 
+def _removed(folder: Path) -> bool:
+    try:
+        os.rmdir(folder)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _members(folder: Path) -> set[int]:
+    return {int(word) for word in words(folder, "cgroup.procs")}
+
+
+def _write(file: Path, value: int) -> None:
+    """Set a value; raises ``OSError``, also for a file that the kernel does not have."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, str(value).encode())
+    finally:
+        os.close(descriptor)
+
+
+@cache
 def _maker(pid: int) -> str:
     """What tells a process from every other, also from a later one with its number."""
     space = os.stat("/proc/self/ns/pid").st_ino
     return f"{_PREFIX}{space}-{pid}-{_started(pid)}"
+
+
+os.register_at_fork(after_in_child=_maker.cache_clear)
 
 
 def _started(pid: int) -> str | None:
@@ -222,29 +225,20 @@ def _sweep(place: Place) -> None:
     own = _maker(os.getpid()).split("-")
     with contextlib.suppress(OSError):
         for name in os.listdir(place.folder):
+            if not name.startswith(_PREFIX):
+                continue
             parts = name.split("-")
-            if not name.startswith(_PREFIX) or len(parts) != len(own) + 1 or parts[2] != own[2]:
+            if len(parts) != len(own) + 1 or parts[2] != own[2]:
                 continue
             if parts[3].isdigit() and _started(int(parts[3])) != parts[4]:
                 Group({place: place.folder / name}).remove()
 
 
-def _words(folder: Path, file: str) -> list[str]:
-    return " ".join(_lines(folder / file)).split()
-
-
 def _fields(file: Path) -> dict[str, int]:
-    pairs = [line.split() for line in _lines(file)]
+    pairs = [line.split() for line in lines(file)]
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
 
 
 def _number(file: Path) -> int | None:
-    lines = _lines(file)
-    return int(lines[0]) if lines and lines[0].isdigit() else None
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        return file.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
+    found = lines(file)
+    return int(found[0]) if found and found[0].isdigit() else None

@@ -13,6 +13,7 @@ import platform
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +25,24 @@ _MS_BIND = 0x1000
 _MS_REC = 0x4000
 _MS_SLAVE = 0x80000
 _MNT_DETACH = 2
-# setresuid and setresgid
-_CALLS = {"x86_64": (117, 119), "aarch64": (147, 149), "riscv64": (147, 149)}
+_PR_CAP_AMBIENT = 47
+_PR_CAP_AMBIENT_CLEAR_ALL = 4
+# setresuid, setresgid and setgroups
+_CALLS = {"x86_64": (117, 119, 116), "aarch64": (147, 149, 159), "riscv64": (147, 149, 159)}
 
 
 def is_real_root() -> bool:
     """Whether this process is uid 0, and not merely so inside a user namespace."""
-    if os.geteuid() != 0:
-        return False
+    return os.geteuid() == 0 and not _has_mapped_root()
+
+
+@cache
+def _has_mapped_root() -> bool:
     try:
         ranges = [line.split() for line in Path("/proc/self/uid_map").read_text().splitlines()]
     except OSError:
-        return True
-    return not any(inside == "0" and outside != "0" for inside, outside, _ in ranges)
+        return False
+    return any(inside == "0" and outside != "0" for inside, outside, _ in ranges)
 
 
 def dropped() -> dict[str, Any]:
@@ -93,27 +99,55 @@ def borrowed() -> Iterator[None]:
     if not is_real_root():
         yield
         return
+    set_user, set_group, _ = _numbers()
+    try:
+        _call(set_group, NOBODY, -1, -1)
+        _call(set_user, NOBODY, -1, -1)
+        yield
+    finally:
+        _call(set_user, 0, -1, -1)
+        _call(set_group, 0, -1, -1)
+
+
+@contextmanager
+def shed() -> Iterator[None]:
+    """Let what the calling thread executes meanwhile be uid 65534, for good; nothing changes unless it is real root.
+
+    The thread itself comes back: its saved ids stay root's, and a program that is executed has none of them. So a
+    child needs no copy of this process, as one that changes its own ids does. That one may not be traced by another
+    process of that uid, since it keeps root's capabilities until it is the other program.
+    """
+    if not is_real_root():
+        yield
+        return
+    set_user, set_group, set_groups = _numbers()
+    groups = os.getgroups()
+    try:
+        _libc().prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+        _call(set_groups, 0, 0)
+        _call(set_group, NOBODY, NOBODY, 0)
+        _call(set_user, NOBODY, NOBODY, 0)
+        yield
+    finally:
+        _call(set_user, 0, 0, 0)
+        _call(set_group, 0, 0, 0)
+        own = (ctypes.c_uint32 * len(groups))(*groups)
+        _call(set_groups, len(groups), ctypes.addressof(own))
+
+
+def _numbers() -> tuple[int, int, int]:
     numbers = _CALLS.get(platform.machine())
     if numbers is None:
         raise SandboxError(
             "sandbox.setup",
-            f"root cannot set limits for a sandbox on {platform.machine()}",
+            f"root cannot act as uid {NOBODY} on {platform.machine()}",
             fix="run as an ordinary user",
         )
-    set_user, set_group = numbers
-    try:
-        _call(set_group, NOBODY)
-        _call(set_user, NOBODY)
-        yield
-    finally:
-        _call(set_user, 0)
-        _call(set_group, 0)
+    return numbers
 
 
-def _call(number: int, real: int) -> None:
-    unchanged = ctypes.c_long(-1)
-    arguments = (ctypes.c_long(real), unchanged, unchanged)
-    if _libc().syscall(ctypes.c_long(number), *arguments) != 0:
+def _call(number: int, *given: int) -> None:
+    if _libc().syscall(ctypes.c_long(number), *map(ctypes.c_long, given)) != 0:
         raise SandboxError(
             "sandbox.setup",
             f"root cannot act as uid {NOBODY}: {os.strerror(ctypes.get_errno())}",
@@ -147,6 +181,7 @@ def _bind(path: Path, place: Path) -> Path:
     return place
 
 
+@cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 

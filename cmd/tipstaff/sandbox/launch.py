@@ -15,12 +15,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from tipstaff.documents.sandbox import RunLimits
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import cgroup, identity, mounts
+from tipstaff.sandbox import identity, mounts
 from tipstaff.sandbox.backend import SCRATCH, RunSpec
 from tipstaff.sandbox.cgroup import Group
 from tipstaff.sandbox.collection import Collected, take
@@ -65,6 +65,7 @@ class Running:
     supervised: Supervised
     ways: Ways
     deadline: float
+    group: Group | None = None
     word: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
 
     def complete(self, spec: RunSpec) -> Finished:
@@ -74,11 +75,10 @@ class Running:
             folders = self._open_folders(spec)
             for folder in folders.values():
                 stack.callback(os.close, folder)
-            group = stack.enter_context(cgroup.group(limits))
-            self._restrict(limits, group)
+            self._restrict(limits)
             self._release(spec)
             unbounded = [f for f in folders.values() if os.fstatvfs(f).f_files > limits.inodes]
-            ended = supervise(self.supervised, limits, group=group, folders=tuple(unbounded))
+            ended = supervise(self.supervised, limits, group=self.group, folders=tuple(unbounded))
             taken = take(folders[SCRATCH], spec.outputs, root=SCRATCH)
         return self.judge(ended, taken)
 
@@ -121,14 +121,15 @@ class Running:
             time.sleep(_POLL_S)
         raise self.failure()
 
-    def _restrict(self, limits: RunLimits, group: Group | None) -> None:
+    def _restrict(self, limits: RunLimits) -> None:
         """Set the kernel's limits for everything inside."""
-        first = self.supervised.root_pid
+        inside = list(tree(self.supervised.root_pid))
         try:
-            if group is not None:
-                _move(first, group)
+            if self.group is not None:
+                self.group.hold(inside)
+                self.group.limit_processes()
             with identity.borrowed():
-                for pid in tree(first):
+                for pid in inside:
                     restrict(pid, limits)
         except OSError as error:
             end(self.supervised)
@@ -163,8 +164,10 @@ class Running:
 
 
 @contextmanager
-def held_back(process: subprocess.Popen[bytes], start: Start, ways: Ways) -> Iterator[Running]:
-    """What was started, with no go given yet; nothing of it is left afterwards.
+def held_back(
+    process: subprocess.Popen[bytes], start: Start, ways: Ways, group: Group | None = None
+) -> Iterator[Running]:
+    """What was started, in ``group``, with no go given yet; nothing of it is left afterwards.
 
     Raises ``SandboxError`` if its set-up fails at once.
     """
@@ -177,7 +180,7 @@ def held_back(process: subprocess.Popen[bytes], start: Start, ways: Ways) -> Ite
         child = ways.child(process, deadline)
         pidfd = None if child is None else _pidfd(child)
         if child is None or pidfd is None:
-            raise Running(supervised, ways, deadline).failure()
+            raise Running(supervised, ways, deadline, group).failure()
         stack.callback(os.close, pidfd)
 
         def kill() -> None:
@@ -185,39 +188,51 @@ def held_back(process: subprocess.Popen[bytes], start: Start, ways: Ways) -> Ite
                 signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
         stack.callback(kill)
-        yield Running(Supervised(process, child, kill, start.is_cancelled), ways, deadline)
+        yield Running(Supervised(process, child, kill, start.is_cancelled), ways, deadline, group)
 
 
 def spawn(
-    argv: Sequence[str], descriptors: Sequence[int], *, fix: str, ends_with_us: bool = True
+    argv: Sequence[str],
+    descriptors: Sequence[int],
+    *,
+    fix: str,
+    group: Group | None = None,
+    ends_with_us: bool = True,
 ) -> subprocess.Popen[bytes]:
     """Start a program as nobody's, with an empty environment and these descriptors; raises ``SandboxError``.
 
-    ``ends_with_us`` is for a program that does not itself ask for its parent's end to be its own.
+    It is in ``group`` from its first moment, or as soon as can be. ``ends_with_us`` is for a program that does not
+    itself ask for its parent's end to be its own.
     """
     try:
-        return subprocess.Popen(
-            list(argv),
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={},
-            cwd="/",
-            umask=0o022,
-            close_fds=True,
-            pass_fds=tuple(descriptors),
-            start_new_session=True,
-            # It asks the kernel twice and takes no lock that another thread might hold.
-            preexec_fn=_bound_to(os.getpid()) if ends_with_us else None,  # noqa: PLW1509
-            **identity.dropped(),
-        )
+        with group.entered() if group else nullcontext(), identity.shed():
+            process = subprocess.Popen(
+                list(argv),
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={},
+                cwd="/",
+                umask=0o022,
+                close_fds=True,
+                pass_fds=tuple(descriptors),
+                start_new_session=True,
+                # It asks the kernel twice and takes no lock that another thread might hold.
+                preexec_fn=_bound_to(os.getpid()) if ends_with_us else None,  # noqa: PLW1509
+            )
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise SandboxError(
             "sandbox.setup",
             f"{argv[0]} cannot be started: {error}",
             fix=f"{fix}; as root, allow changing to uid 65534 (CAP_SETUID)",
         ) from error
+    if group is not None:
+        with contextlib.suppress(
+            OSError
+        ):  # what is not held by now is held before the command starts
+            group.hold({process.pid})
+    return process
 
 
 def only_child(process: subprocess.Popen[bytes], deadline: float) -> int | None:
@@ -261,18 +276,6 @@ def open_all(inside: str, places: Sequence[str]) -> dict[str, int]:
             os.close(descriptor)
         raise
     return opened
-
-
-def _move(first: int, group: Group) -> None:
-    """Put the first process and what it has started so far into the group."""
-    waiting, seen = [first], {first}
-    while waiting:
-        pid = waiting.pop()
-        group.add(pid)
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children") as file:
-            new = {int(word) for word in file.read().split()} - seen
-            waiting += new
-            seen |= new
 
 
 def _pidfd(pid: int) -> int | None:

@@ -31,9 +31,11 @@ def writable(mountinfo: str) -> list[str]:
     for line in mountinfo.splitlines():
         before, _, after = line.partition(" - ")
         place, options = before.split()[4:6]
+        if "rw" not in options.split(","):
+            continue
         place = _ESCAPED.sub(lambda code: chr(int(code[1], 8)), place)
         kind = after.split()[0]
         own = (kind == "tmpfs" and place in TMPFS) or place in DEVICES or kind in _OF_THE_KERNEL
-        if "rw" in options.split(",") and not own:
+        if not own:
             found.append(str(PurePosixPath(place)))
     return found

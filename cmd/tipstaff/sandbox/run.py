@@ -10,9 +10,9 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -206,13 +206,24 @@ def outcome(finished: Finished) -> dict[str, Any]:
 
 
 def _in_thread(work: Callable[[], Finished], cancelled: threading.Event) -> Finished:
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="tipstaff-sandbox") as pool:
+    ended: Future[Finished] = Future()
+
+    def run() -> None:
         try:
-            return pool.submit(work).result()
-        finally:
-            cancelled.set()  # an interrupted wait must not wait for the run's own end
+            ended.set_result(work())
+        except BaseException as error:  # it is raised where the run is waited for
+            ended.set_exception(error)
+
+    thread = threading.Thread(target=run, name="tipstaff-sandbox")
+    thread.start()
+    try:
+        return ended.result()
+    finally:
+        cancelled.set()  # an interrupted wait must not wait for the run's own end
+        thread.join()
 
 
+@cache
 def home(program: Path, libraries: str) -> Path:
     """The folder that a program needs to start: its own, or the one that also holds a wheel's libraries."""
     for folder in program.parents[1:3] if libraries else ():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _KIB = 1024
@@ -75,6 +74,7 @@ def _field_sum(path: str, names: tuple[str, ...]) -> int:
 
 def _read(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="ascii", errors="replace")
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read()
     except OSError:
         return ""

@@ -16,7 +16,7 @@ from io import RawIOBase
 from pathlib import Path
 
 from tipstaff.errors import SandboxError
-from tipstaff.sandbox import seccomp
+from tipstaff.sandbox import cgroup, seccomp
 from tipstaff.sandbox.backend import RunSpec
 from tipstaff.sandbox.bubblewrap import layout
 from tipstaff.sandbox.bubblewrap.status import Status
@@ -62,9 +62,14 @@ class BubblewrapBackend(ProbedBackend):
             stack.callback(status.close)
             fixed = ("--json-status-fd", str(status.descriptor), "--seccomp", str(theirs))
             line = (str(start.program), *fixed, *layout.arguments(start.spec, start.sources))
+            group = stack.enter_context(cgroup.group(start.spec.profile.limits))
             try:
                 process = spawn(
-                    line, (status.descriptor, theirs), fix=self.remedy, ends_with_us=False
+                    line,
+                    (status.descriptor, theirs),
+                    fix=self.remedy,
+                    group=group,
+                    ends_with_us=False,
                 )
             finally:
                 os.close(theirs)
@@ -74,7 +79,7 @@ class BubblewrapBackend(ProbedBackend):
                 exit_code=lambda _: status.exit_code(),
             )
             _send_filter(opened)
-            running = stack.enter_context(held_back(process, start, ways))
+            running = stack.enter_context(held_back(process, start, ways, group))
             return running.complete(start.spec)
 
 

@@ -83,22 +83,19 @@ class GvisorBackend(ProbedBackend):
             )
             status = Status()
             stack.callback(status.close)
-            process = _spawn(start, launcher, status.descriptor)
-            if group is not None:  # as early as can be, so that few are to be moved one by one
-                with contextlib.suppress(ProcessLookupError):
-                    group.add(process.pid)
+            process = _spawn(start, launcher, status.descriptor, group)
             ways = Ways(
                 child=status.child_of,
                 refusal=_refusal,
                 exit_code=lambda _: status.exit_code(),
             )
-            running = stack.enter_context(held_back(process, start, ways))
-            return _complete(running, start.spec, group)
+            running = stack.enter_context(held_back(process, start, ways, group))
+            return _complete(running, start.spec)
 
 
-def _complete(running: Running, spec: RunSpec, group: Group | None) -> Finished:
+def _complete(running: Running, spec: RunSpec) -> Finished:
     """Set the limits, let the command run to its end or to one of them, and take out what it was asked for."""
-    limits = spec.profile.limits
+    limits, group = spec.profile.limits, running.group
     root = f"/proc/{running.supervised.root_pid}/root"
     control = root + bundle.CONTROL
     with ExitStack() as stack:
@@ -108,8 +105,8 @@ def _complete(running: Running, spec: RunSpec, group: Group | None) -> Finished:
             stack.callback(os.close, descriptor)
         limit_processes(control, bundle.CGROUP, limits.processes, timeout_s=_left(running))
         if group is not None:
-            for pid in set(tree(running.supervised.root_pid)) - group.processes():
-                group.add(pid)
+            group.hold(tree(running.supervised.root_pid))
+            group.limit_processes()
         watched = replace(
             running.supervised, memory=lambda: os.fstat(memory).st_blocks * _BLOCK_BYTES
         )
@@ -140,7 +137,9 @@ def _release(running: Running) -> None:
     standard_input.close()
 
 
-def _spawn(start: Start, launcher: Path, status: int) -> subprocess.Popen[bytes]:
+def _spawn(
+    start: Start, launcher: Path, status: int, group: Group | None
+) -> subprocess.Popen[bytes]:
     config = os.memfd_create("tipstaff-config")
     try:
         with open(config, "wb", closefd=False) as file:
@@ -149,7 +148,13 @@ def _spawn(start: Start, launcher: Path, status: int) -> subprocess.Popen[bytes]
         fixed = ("--json-status-fd", str(status), "--file", str(config), bundle.CONFIG)
         inner = bundle.arguments(start.spec, start.program, start.sources)
         line = (str(launcher), *fixed, *inner)
-        return spawn(line, (status, config), fix=BubblewrapBackend.remedy, ends_with_us=False)
+        return spawn(
+            line,
+            (status, config),
+            fix=BubblewrapBackend.remedy,
+            group=group,
+            ends_with_us=False,
+        )
     finally:
         os.close(config)
 

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tipstaff.errors import SandboxError
+from tipstaff.sandbox import cgroup
 from tipstaff.sandbox.backend import RunSpec
 from tipstaff.sandbox.diagnosis import diagnose
 from tipstaff.sandbox.launch import Ways, held_back, only_child, spawn
@@ -74,9 +75,10 @@ class NsjailBackend(ProbedBackend):
                 return setup_failure(os.pread(log, _MAX_BYTES, 0) + stderr, exit_code)
 
             stack.enter_context(taken_away())
-            process = spawn(line, (config, log), fix=self.remedy)
+            group = stack.enter_context(cgroup.group(start.spec.profile.limits))
+            process = spawn(line, (config, log), fix=self.remedy, group=group)
             ways = Ways(only_child, refusal, lambda ended: _exit_code(ended.returncode))
-            running = stack.enter_context(held_back(process, start, ways))
+            running = stack.enter_context(held_back(process, start, ways, group))
             return running.complete(start.spec)
 
 
