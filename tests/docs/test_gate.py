@@ -52,7 +52,7 @@ def test_offline_the_exit_code_is_the_commands() -> None:
 
 @pytest.mark.req("CI-05")
 def test_every_test_of_the_gate_runs_with_the_network_or_without() -> None:
-    recipe = MAKEFILE.partition("\npytest: setup\n")[2].partition("\n\n")[0]
+    recipe = MAKEFILE.partition("\npytest: setup servers\n")[2].partition("\n\n")[0]
     calls = re.findall(r"^\t@(.*)\$\(BIN\)/pytest .* -m '([^']*)'", recipe, re.MULTILINE)
     assert calls == [
         ("", "not nightly and network"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,6 +15,9 @@ from tipstaff.documents.contract_diff import Authority, ContractDiff, ContractFi
 from tipstaff.documents.finding import Finding, Severity
 from tipstaff.documents.text import visible
 
+if TYPE_CHECKING:
+    from tipstaff.cli.contracts.places import Places
+
 F = TypeVar("F", bound=Callable[..., Any])
 _LEVELS: dict[Grade, Severity] = {
     "none": "note",
@@ -24,6 +27,12 @@ _LEVELS: dict[Grade, Severity] = {
 }
 _COLOURS = {"info": "blue", "warning": "yellow", "error": "red"}
 _SHOWN = 300
+_PAGES = {
+    "prompt": "server/prompts",
+    "resource": "server/resources",
+    "server": "basic/lifecycle",
+    "version": "basic/versioning",
+}
 
 
 def diff_options(function: F) -> F:
@@ -88,18 +97,27 @@ def _text(value: Any) -> str:
 
 
 def _sarif(findings: Iterable[ContractFinding], file: str) -> Json:
+    from tipstaff.cli.contracts.places import Places
     from tipstaff.cli.sarif import sarif
 
-    return sarif([_finding(found, file) for found in findings], [])
+    shown, places = list(findings), Places(Path(file))
+    about = {f"contract.{found.kind}": _page(found.kind) for found in shown}
+    return sarif([_finding(found, file, places) for found in shown], [], about=about)
 
 
-def _finding(found: ContractFinding, file: str) -> Finding:
+def _page(kind: str) -> str:
+    """Where the Model Context Protocol says what a finding is about."""
+    part = next((page for start, page in _PAGES.items() if kind.startswith(start)), "server/tools")
+    return f"https://modelcontextprotocol.io/specification/2025-11-25/{part}"
+
+
+def _finding(found: ContractFinding, file: str, places: Places) -> Finding:
     path = Path(file)
     return Finding(
         code=f"contract.{found.kind}",
         severity=_LEVELS[found.severity],
         file=file if not path.is_absolute() else path.name,
-        line=None,
+        line=places.line(found.tool, found.path),
         message=visible(f"{_place(found)}: {found.message}"),
         solution="look at both contracts, and repair what depends on it before the new one is accepted",
         rule="tipstaff.contract.grades",
