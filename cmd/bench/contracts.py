@@ -21,9 +21,10 @@ def measure() -> Iterator[Promise]:
     """Every promise about contracts."""
     few = _contracts(_FEW, _CHANGED)
     yield Promise("diff of 1,000 tools, 5 % changed / json.loads of both", _ratios(few), 6)
-    yield Promise(
-        "the same with nothing changed / json.loads of both", _ratios(_contracts(_FEW, 0)), 2
-    )
+    same = _contracts(_FEW, 0)
+    yield Promise("the same with nothing changed / json.loads of both", _ratios(same), 2)
+    turned = (same[0], _turned(same[1]))
+    yield Promise("nothing but the order of keys changed / json.loads of both", _ratios(turned), 2)
     many = _contracts(_MANY, _CHANGED)
     grown = [elapsed(_diffing(many)) / elapsed(_diffing(few)) for _ in range(5)]
     yield Promise("diff of 10,000 tools / of 1,000", grown, 12)
@@ -54,6 +55,17 @@ def _contracts(count: int, share: float) -> tuple[Snapshot, Snapshot]:
         tool["inputSchema"]["properties"]["p1"]["type"] = "boolean"
     chance.shuffle(later)
     return _snapshot(tools), _snapshot(later)
+
+
+def _turned(side: Snapshot) -> Snapshot:
+    """The same contract with the keys of each object the other way round, as another reader hands them over."""
+
+    def turned(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: turned(value[key]) for key in reversed(value)}
+        return [turned(item) for item in value] if isinstance(value, list) else value
+
+    return _snapshot(turned(side.tools))
 
 
 def _snapshot(tools: list[Any]) -> Snapshot:

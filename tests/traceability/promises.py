@@ -129,6 +129,8 @@ PROMISES = {
     "row 107": "an allow-list for the network, whatever is in it",
     "M1": "any change in the meaning of a tool is drift, and no other spelling is",
     "M3": "names cannot impersonate",
+    "row 108": "a word, a schema, a default, a hint or an instruction changes",
+    "row 111": "a name that another server has, or almost",
     "row 112": "hidden text: zero width, bidi, comments, encoded or blank",
     "row 113": "a hint never lowers caution unnoticed",
     "BR-02": "real changes that a report calls no drift",

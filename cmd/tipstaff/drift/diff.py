@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tipstaff.documents.base import Json
-from tipstaff.documents.contract import Snapshot, share_bytes
+from tipstaff.documents.contract import Snapshot, is_same, share_bytes
 from tipstaff.drift.change import ABOUT, NARROWS, NONE, UNKNOWN, WIDENS, Change
 from tipstaff.drift.renames import renamed_tools
 from tipstaff.drift.server import compare_servers
@@ -19,6 +19,8 @@ _Tools = dict[str, list[tuple[bytes, Json]]]
 
 def diff(old: Snapshot, new: Snapshot) -> list[Change]:
     """Every change from one snapshot of a server to another, in a stable order; empty where the digests are equal."""
+    if is_same(old, new):
+        return []
     share_bytes(old, new)
     if old.digest == new.digest:
         return []
