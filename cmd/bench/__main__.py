@@ -13,11 +13,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import contracts
 import decisions
 import programs
 import trail
 
+import contracts
 import sandbox
 
 PARTS = {
