@@ -73,11 +73,10 @@ class Observing:
 
         try:
             return anyio.run(talk)
-        except BaseExceptionGroup as group:
-            raise inner(group) from group
-        except Fault as fault:
-            how = server.ended()
-            raise Fault(fault.code, f"{fault.message} ({how})" if how else fault.message) from fault
+        except (BaseExceptionGroup, Fault) as error:
+            found = inner(error)
+            how = server.ended() if isinstance(found, Fault) else ""
+            raise Fault(found.code, f"{found.message} ({how})") if how else found from error
         finally:
             server.end()
             tape.received -= before

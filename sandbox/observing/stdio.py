@@ -15,6 +15,7 @@ from watch import start_watched
 CHUNK_BYTES = 1 << 16
 GRACE_S = 0.3
 GONE_S = 5.0
+LINE = 200
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -138,7 +139,12 @@ class Server:
         code = self.process.returncode
         if code is None:
             return ""
-        return f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        self._listener.join(GRACE_S)
+        lines = self.last_words.decode("utf-8", "replace").strip().splitlines()
+        said = f": {lines[-1].strip()[-LINE:]}" if lines else ""
+        return (
+            f"ended by signal {-code}{said}" if code < 0 else f"ended with exit code {code}{said}"
+        )
 
 
 @asynccontextmanager

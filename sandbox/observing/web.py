@@ -77,7 +77,7 @@ class Site:
                 error = lone
             else:
                 continue
-            if not probing or not isinstance(error, Gone):
+            if not probing or not isinstance(error, Gone) or self.tapes[-1].fault is not None:
                 raise self._fault(error) from error
             probing = False
         return found
@@ -87,6 +87,8 @@ class Site:
         return limits["remote_s"] / limits["probe_s"]
 
     def _fault(self, error):
+        if self.tapes[-1].fault is not None:
+            return self.tapes[-1].fault
         if isinstance(error, Fault):
             return Fault(error.code, f"{error.message}{self.status}")
         if isinstance(error, (Gone, httpx2.HTTPError, OSError)):

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from support.sandboxes import present
+from tipstaff.documents.sandbox import SandboxProfile
 from tipstaff.drift.observing import limits
 from tipstaff.drift.observing.observe import observe
 from tipstaff.drift.observing.target import Call, Observation, Target
-from tipstaff.evidence.isolation import Isolation
+from tipstaff.sandbox.backend import SandboxBackend
 from tipstaff.sandbox.profile import load
 
 SERVERS = Path(__file__).parent / "servers"
+
+
+def servers_profile() -> SandboxProfile:
+    """The profile that servers run under."""
+    return load("strict").model_copy(update={"limits": limits.load().run})
+
+
 # The one of the backends that starts soonest; what each of them does is tried elsewhere.
 QUICK = "bubblewrap"
 
 
-def isolation(backend: str = QUICK) -> Isolation:
+@dataclass(frozen=True)
+class On:
     """The profile of servers, on one backend."""
-    profile = load("strict").model_copy(update={"limits": limits.load().run})
-    return Isolation(profile, (backend,))
+
+    backend: str = QUICK
+    profile: SandboxProfile = field(default_factory=servers_profile)
+
+    def strongest(self) -> SandboxBackend:
+        """That backend, which has to work here."""
+        return present(self.backend, self.profile)
 
 
 def raw(*words: str, name: str = "weather") -> Target:
@@ -34,4 +50,4 @@ def modern(name: str = "weather", **more: tuple[str, ...]) -> Target:
 
 def seen(target: Target, *calls: Call, root: Path, backend: str = QUICK) -> Observation:
     """One observation."""
-    return observe(target, isolation(backend), root=root, calls=calls)
+    return observe(target, On(backend), root=root, calls=calls)

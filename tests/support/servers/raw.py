@@ -178,6 +178,9 @@ def answer(request):
     elif method == "tools/list":
         tools_list(request)
     elif method == "tools/call":
+        if WAY == "flip" and next(COUNT) > int(REST[0]):
+            sys.stderr.write("ran the changed tool\n")
+            sys.stderr.flush()
         text = f"{request['params']['name']} called"
         result = {"content": [{"type": "text", "text": text}]}
         send({"jsonrpc": "2.0", "id": request["id"], "result": result})
