@@ -20,6 +20,7 @@ from tipstaff.sandbox import identity, seccomp, toolchain
 from tipstaff.sandbox.backend import RunSpec, SandboxBackend
 from tipstaff.sandbox.gvisor import bundle as oci
 from tipstaff.sandbox.gvisor import program as runsc_program
+from tipstaff.sandbox.gvisor.backend import GvisorBackend
 from tipstaff.sandbox.profile import load
 from tipstaff.sandbox.selection import named
 from tipstaff.sandbox.toolchain import Host
@@ -35,14 +36,20 @@ def measure() -> Iterator[Promise]:
         spec = RunSpec(("/bin/true",), _made(folder / "input"), load("strict"), identity="bench")
         bubblewrap = named("bubblewrap", spec.profile)
         yield _against_bare("bubblewrap /bin/true", bubblewrap, spec, _bare_bubblewrap(spec), 1.3)
-        try:
-            runsc = named("gvisor", spec.profile)
-        except SandboxError as error:
-            print(f"gVisor is left out: {error.message}", file=sys.stderr)
-        else:
-            bare = _bare_gvisor(spec, _made(folder / "bundle"))
-            yield _against_bare("gVisor /bin/true", runsc, spec, bare, 1.2)
+        yield from _gvisor(spec, folder)
         yield _warm(bubblewrap, _suite(_made(folder / "suite")))
+
+
+def _gvisor(spec: RunSpec, folder: Path) -> Iterator[Promise]:
+    try:
+        named("gvisor", spec.profile)
+    except SandboxError as error:
+        print(f"gVisor is left out: {error.message}", file=sys.stderr)
+        return
+    program = _reachable(runsc_program.programs()[0], folder / "program")
+    bare = _bare_gvisor(spec, _made(folder / "bundle"), program)
+    backend = GvisorBackend(program, spec.profile)
+    yield _against_bare("gVisor /bin/true", backend, spec, bare, 1.2)
 
 
 def _against_bare(
@@ -76,23 +83,34 @@ def _bare_bubblewrap(spec: RunSpec) -> Callable[[], object]:
     return start
 
 
-def _bare_gvisor(spec: RunSpec, bundle: Path) -> Callable[[], object]:
-    """``runsc`` with the library's flags on a bundle of the host's own tree, as its manual says."""
+def _bare_gvisor(spec: RunSpec, bundle: Path, program: Path) -> Callable[[], object]:
+    """``runsc`` with the library's flags and configuration; what the library shows through bubblewrap, it binds itself.
+
+    The command waits behind the same gate, open from the start.
+    """
     config: dict[str, Any] = oci.config(spec)
-    config["root"]["path"] = "/"
-    config["process"]["args"] = list(spec.argv)
-    config["process"]["cwd"] = "/"
+    config["root"]["path"] = str(_made(bundle / "root"))
     for mount in config["mounts"]:
         if mount["type"] == "bind":
-            mount |= {"type": "tmpfs", "source": "tmpfs"}
+            mount["source"] = f"{bundle}{mount['source']}"
+            Path(mount["source"]).mkdir(parents=True)
+    for place in (*filter(os.path.exists, spec.profile.system_paths), spec.work):
+        source = str(spec.workdir) if place == spec.work else place
+        config["mounts"].append(
+            {"type": "bind", "destination": place, "source": source, "options": ["ro"]}
+        )
     (bundle / "config.json").write_text(json.dumps(config))
-    flags = [flag for flag in oci.FLAGS if not flag.startswith("--root=")]
-    program = str(shutil.copy(runsc_program.programs()[0], bundle / "runsc"))
     if identity.is_real_root():
         identity.hand_over(bundle)
+    flags = [flag for flag in oci.FLAGS if not flag.startswith("--root=")]
     own = ("--rootless", f"--root={bundle}/state")
-    line = [program, *own, *flags, "run", f"--bundle={bundle}", "bare"]
-    return lambda: _start(line, bundle, b"")
+    line = [str(program), *own, *flags, "run", f"--bundle={bundle}", "bare"]
+    return lambda: _start(line, bundle, b"go\n")
+
+
+def _reachable(program: Path, folder: Path) -> Path:
+    """A copy that both sides can start as they are."""
+    return Path(shutil.copy(program, _made(folder) / program.name))
 
 
 def _start(line: list[str], folder: Path, given: bytes, passed: tuple[int, ...] = ()) -> None:

@@ -41,6 +41,7 @@ from tipstaff.sandbox.usage import tree
 _SETUP_S = 10.0
 _POLL_S = 0.001
 _GATE_POLL_S = 0.0002
+_WORD_BYTES = 8  # each letter of it is a system call of the shell's
 _DIE_WITH_PARENT = 1
 _libc = ctypes.CDLL(None)
 
@@ -66,7 +67,7 @@ class Running:
     ways: Ways
     deadline: float
     group: Group | None = None
-    word: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
+    word: str = field(default_factory=lambda: secrets.token_hex(_WORD_BYTES), repr=False)
 
     def complete(self, spec: RunSpec) -> Finished:
         """Let the command run to its end or to a limit, and take out what it was asked for."""

@@ -125,6 +125,7 @@ def _numbers(calls: Iterable[int]) -> str:
     return ", ".join(f"SYSCALL[{number}]" for number in calls)
 
 
+@cache
 def _load(machine: str | None) -> tuple[Filter, Calls]:
     machine = machine or platform.machine()
     file = declared.folder("sandbox") / "seccomp.yaml"
