@@ -35,7 +35,7 @@ class Late(Exception):
 
 
 class Gone(Exception):
-    """The server ended at the probe, which a server that knows none may do."""
+    """The server ended at the probe, or is deaf since, which a server that knows none may be."""
 
 
 class Conversation:
@@ -101,9 +101,13 @@ class Conversation:
         try:
             self.greeting = await self.ask(self.session.initialize, self.limits["start_s"])
         except TimeoutError as error:
+            if probing:
+                raise Gone from error
             raise Fault("unreachable", f"initialize: {error}") from error
         self.era = "initialize"
         if self.greeting is None:
+            if probing:
+                raise Gone
             raise Fault("unreachable", "the server ended before it answered initialize")
         refused = plain(self.greeting).get("error")
         if refused is not None:
