@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +27,8 @@ IS_CI = bool(os.environ.get("CI"))
 _PATIENCE_S = 300
 _AT_ONCE = 4
 _SHOWN = 300
+# A folder that it may serve, which the system has anyway.
+_ARGUMENTS = {"filesystem": ("/usr/share",)}
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,26 @@ class Published:
             return self.folder / "bin" / f"mcp-server-{self.name}"
         package = f"node_modules/@modelcontextprotocol/server-{self.name}"
         return self.folder / package / "dist" / "index.js"
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The words that start it."""
+        runner = () if self.is_python else (str(node()),)
+        return (*runner, str(self.program), *_ARGUMENTS.get(self.name, ()))
+
+    def locked(self) -> dict[str, set[str]]:
+        """The versions of each package that is locked."""
+        found: dict[str, set[str]] = {}
+        if self.is_python:
+            text = (self.lock / "requirements.txt").read_text()
+            for name, version in re.findall(r"^([\w.-]+)(?:\[.*\])?==(\S+)", text, re.MULTILINE):
+                found.setdefault(name, set()).add(version)
+            return found
+        packages = json.loads((self.lock / "package-lock.json").read_text())["packages"]
+        for place, package in packages.items():
+            name = package.get("name", place.rpartition("node_modules/")[2])
+            found.setdefault(name, set()).add(package.get("version", ""))
+        return found
 
     @property
     def _mark(self) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tipstaff.documents.base import Json
@@ -26,13 +26,14 @@ _LISTS = (
     ("resource_templates", "uriTemplate", "resource_changed", "/resourceTemplates"),
 )
 _WORDS = frozenset({"description", "title"})
+_PACKAGES = "/source/dependencies"
 
 
 def compare_servers(old: Snapshot, new: Snapshot) -> Iterator[Change]:
     """Every difference outside the tools."""
     sides = [one.model_dump(include={*_MEMBERS, "source"}) for one in (old, new)]
     for member, path in _MEMBERS.items():
-        for spot in spots(sides[0][member], sides[1][member], path):
+        for spot in _packages_as_one(spots(sides[0][member], sides[1][member], path)):
             kind = "equivalent_rewrite" if _is_idle(spot) else "server_changed"
             yield _change(kind, spot.path, spot.before, spot.after, _about(spot.path))
     if old.behavior_fingerprint != new.behavior_fingerprint:
@@ -54,6 +55,23 @@ def _change(
     label = path.lstrip("/").replace("/", ".")
     facts = {"side": ABOUT, "direction": direction, "about": about, "verb": verb}
     return Change(kind, None, path, before, after, f"{label} {verb}", facts)
+
+
+def _packages_as_one(found: Iterable[Spot]) -> Iterator[Spot]:
+    """All packages that came, went or moved as one difference: an upgrade moves dozens of them."""
+    moved: dict[str, tuple[Any, Any]] = {}
+    for spot in found:
+        if spot.path.startswith(f"{_PACKAGES}/"):
+            name = spot.path.removeprefix(f"{_PACKAGES}/").replace("~1", "/").replace("~0", "~")
+            moved[name] = (spot.before, spot.after)
+        else:
+            yield spot
+    if moved:
+        sides = (
+            {name: pair[side] for name, pair in sorted(moved.items()) if pair[side] is not None}
+            for side in (0, 1)
+        )
+        yield Spot(_PACKAGES, *(side or None for side in sides))
 
 
 def _is_idle(spot: Spot) -> bool:
