@@ -19,6 +19,7 @@ from tipstaff.documents.audit import AuditRecord, Checkpoint, Explanation
 from tipstaff.documents.augment import ProseRuns
 from tipstaff.documents.config import LocalConfig, TeamConfig
 from tipstaff.documents.contract import Snapshot, SnapshotV1
+from tipstaff.documents.contract_check import ContractCheck
 from tipstaff.documents.contract_diff import ContractDiff
 from tipstaff.documents.finding import Finding, Waivers
 from tipstaff.documents.input import ChangeInput, ContractInput, ControlInput
@@ -36,6 +37,7 @@ DOCUMENTS: dict[str, type[BaseModel]] = {
     "change_record": ChangeRecord,
     "checkpoint": Checkpoint,
     "contract": ContractInput,
+    "contract_check": ContractCheck,
     "contract_diff": ContractDiff,
     "contract_snapshot": Snapshot,
     "contract_snapshot_1": SnapshotV1,

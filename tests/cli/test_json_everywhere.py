@@ -14,24 +14,28 @@ import pytest
 from support.augment_scene import GOLDEN_FOLDER, SKILL_FILE, AugmentScene
 from support.documents import a_change
 from support.ledger_parts import asked
+from support.pinned import Pinned
 from support.workshop import Workshop
 from tipstaff.cli.program import program
+from tipstaff.documents.contract import read_snapshot
+from tipstaff.drift.candidates import Candidates
 from tipstaff.ledger.approval_file import ApprovalFile
+from tipstaff.project import current_actor
 
 Verb = tuple[str, ...]
 RAW_SERVER = str(Path(__file__).parents[1] / "support/servers/raw.py")
 UNKNOWN_KEY = "ab" * 32
 
 
-def verbs() -> list[Verb]:
+def verbs(group: click.Group = program) -> list[Verb]:
     """Every command that is no group."""
     found: list[Verb] = []
-    context = click.Context(program)
-    for name in program.list_commands(context):
-        command = program.get_command(context, name)
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         assert command is not None
-        inner = command.list_commands(context) if isinstance(command, click.Group) else None
-        found += [(name,)] if inner is None else [(name, each) for each in inner]
+        inner = verbs(command) if isinstance(command, click.Group) else [()]
+        found += [(name, *each) for each in inner]
     return found
 
 
@@ -53,6 +57,10 @@ GOOD: dict[Verb, tuple[list[str], int]] = {
     ("change", "show"): (["{change}"], 0),
     ("check",): ([], 0),
     ("completion",): (["bash"], 0),
+    ("contracts", "accept"): (["weather", "--digest", "{candidate}"], 0),
+    ("contracts", "canary", "record"): (["told", "--tool", "get_forecast"], 0),
+    ("contracts", "canary", "run"): (["told"], 0),
+    ("contracts", "check"): (["told"], 0),
     ("contracts", "diff"): (["{snapshot}", "{snapshot}"], 0),
     ("contracts", "import"): (["{capture}", "--name", "weather", "--out", "{new}"], 0),
     ("contracts", "snapshot"): (["weather", "--out", "{new}", "--", sys.executable, RAW_SERVER], 0),
@@ -109,6 +117,14 @@ BAD: list[tuple[Verb, list[str], int]] = [
     (("change", "show"), ["abcdef"], 2),
     (("change", "shwo"), ["abcdef"], 2),
     (("completion",), ["tcsh"], 2),
+    (("contracts", "accept"), ["weather"], 2),
+    (("contracts", "accept"), ["weather", "--digest", "abc"], 2),
+    (("contracts", "accept"), ["../x", "--digest", UNKNOWN_KEY], 2),
+    (("contracts", "canary", "record"), ["weather", "--tool", "x"], 2),
+    (("contracts", "canary", "run"), ["weather"], 2),
+    (("contracts", "check"), [], 2),
+    (("contracts", "check"), ["weather"], 2),
+    (("contracts", "check"), ["--sarif"], 2),
     (("contracts", "diff"), ["README.md", "README.md"], 2),
     (("contracts", "diff"), ["absent.mcpc.json", "absent.mcpc.json"], 2),
     (("contracts", "import"), ["README.md", "--name", "x"], 2),
@@ -164,7 +180,7 @@ def alone(project: Path) -> Workshop:
 
 
 @pytest.fixture
-def words(alone: Workshop, tmp_path: Path) -> dict[str, str]:
+def words(alone: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """What the placeholders of the arguments stand for."""
     scene = AugmentScene.set(alone, tmp_path / "outside")
     first = alone.propose().effects.approval
@@ -187,7 +203,12 @@ def words(alone: Workshop, tmp_path: Path) -> dict[str, str]:
             }
         )
     )
+    candidate = read_snapshot(tmp_path / "weather.mcpc.json")
+    Candidates(alone.state).keep(candidate, current_actor())
+    pinned = Pinned.laid(alone, monkeypatch, name="told")
+    assert pinned.run("snapshot", "told").code == 0
     return {
+        "candidate": candidate.digest,
         "key": first.key,
         "other": other.effects.approval.key,
         "change": other.verdict.decision_id,

@@ -379,7 +379,7 @@ def test_diff_that_removes_or_breaks_a_pin_waits_or_is_refused(workshop: Worksho
     for content in ("{}", "", text(taken(edited(nothing), "other"))):
         broken = workshop.propose(workshop.diff({PIN: content}), "heal_breaking", tests=GOLDEN)
         assert broken.verdict.effect == "deny"
-        assert "contract.not_compared" in broken.verdict.codes
+        assert "contract.baseline_untrusted" in broken.verdict.codes
 
 
 def test_proposed_pin_is_what_was_observed(scene: RepairScene, tmp_path: Path) -> None:

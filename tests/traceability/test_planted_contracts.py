@@ -82,7 +82,7 @@ FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
         {},
     ),
     "M3: each character looks like itself": (
-        python("tipstaff.drift.confusion", "_prototype", lambda character: character),
+        python("tipstaff.drift.confusion", "prototype", lambda character: character),
         SIGHT,
         "test_name_that_looks_like_another_servers_is_found",
         {"name": "list_st\u0430tions"},

@@ -31,6 +31,7 @@ Entry = Literal[
     "restarted",
     "policy-rollback",
     "policy-accept",
+    "accepted",
 ]
 
 

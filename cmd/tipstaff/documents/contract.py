@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, Field, StringConstraints
 
 from tipstaff.documents import strict_json
 from tipstaff.documents.base import Contract, Identifier, Json, SchemaVersion, Sha256, parse
+from tipstaff.documents.canary import Canaries
 from tipstaff.errors import ContractError
 
 MAX_BYTES = 16 << 20
@@ -67,7 +68,7 @@ class Snapshot(Contract):
     """The whole contract of one MCP server, as it was advertised at one time.
 
     ``tools``, ``prompts``, ``resources`` and ``resource_templates`` are objects as MCP spells them, sorted by name or
-    URI. ``canaries`` are recorded calls, ``behavior_fingerprint`` the digest of their answers.
+    URI. ``canaries`` are recorded calls; ``behavior_fingerprint`` is what version 1 keeps of such.
     """
 
     schema_version: Annotated[Literal[2], BeforeValidator(_two)]
@@ -83,7 +84,7 @@ class Snapshot(Contract):
     resources: list[Json] = Field(default_factory=list)
     resource_templates: list[Json] = Field(default_factory=list)
     behavior_fingerprint: str | None = None
-    canaries: list[Json] = Field(default_factory=list)
+    canaries: Canaries = Field(default_factory=list)
 
     @cached_property
     def tool_bytes(self) -> list[bytes]:
@@ -179,6 +180,14 @@ def _bytes_agree(one: Any, other: Any) -> bool:
 
 def _texts_agree(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def altered(found: Snapshot, **members: Any) -> Snapshot:
+    """The snapshot with other members, and so with another digest."""
+    copy = found.model_copy(update=members)
+    for cached in ("digest", "tool_bytes"):
+        copy.__dict__.pop(cached, None)
+    return copy
 
 
 def share_bytes(old: Snapshot, new: Snapshot) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tipstaff.documents.base import Contract, Identifier
+from tipstaff.documents.base import Contract, Identifier, Sha256
 
 
 class ContractChange(Contract):
@@ -39,9 +39,52 @@ class ContractVersion(Contract):
     bump: str
 
 
+class CanaryOutcome(Contract):
+    """What came of one canary.
+
+    ``same``, ``changed``, ``unstable``; ``redefined`` where its tool is another one now; ``refused``, ``forbidden``,
+    ``not_run`` where it was not called.
+    """
+
+    id: Identifier
+    outcome: Identifier
+
+
+class CanaryCall(Contract):
+    """A call that is to be recorded or repeated, and how its answers compare.
+
+    ``words`` and ``stated`` are the words and the hints of its tool, ``granted`` whether a person grants the call
+    whatever these are. ``runs`` and ``distinct`` count answers and different ones; null before the first call.
+    """
+
+    id: Identifier
+    tool: Identifier
+    words: list[str] = Field(default_factory=list)
+    stated: dict[str, bool] = Field(default_factory=dict)
+    granted: bool = False
+    runs: int | None = Field(None, ge=0)
+    distinct: int | None = Field(None, ge=0)
+
+
+class CandidateFacts(Contract):
+    """The kept bytes that are to be accepted: their own digest and server, and who had them observed first."""
+
+    digest: Sha256
+    server: Identifier
+    seen_by: Identifier | None = None
+
+
 class ContractEvidence(Contract):
-    """What came of looking: ``compared``, ``unbaselined``, ``unreachable``, ``incomplete`` …; and the changes."""
+    """What came of looking, and the changes.
+
+    ``status`` is ``compared``, ``unbaselined``, ``unreadable``, ``foreign``, ``unconfigured``, ``unreachable``,
+    ``incomplete``, ``unsteady`` or ``error_response``. ``canaries`` are the outcomes of recorded calls; ``canary`` is
+    the call, ``candidate`` the snapshot that is asked about, null where there is none.
+    """
 
     status: str | None = None
     changes: list[ContractChange] | None = None
     versions: list[ContractVersion] = Field(default_factory=list)
+    canaries: list[CanaryOutcome] = Field(default_factory=list)
+    canary: CanaryCall | None = None
+    candidate: CandidateFacts | None = None

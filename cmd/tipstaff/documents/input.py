@@ -243,7 +243,11 @@ def control(act: str, upon: str, *, subject: str, evidence: Json | None = None) 
 
 
 class ContractAction(Contract):
-    """What is asked about a contract: ``diff``, ``check`` or ``propose``, and what the caller wants to fail on."""
+    """What is asked about a contract, and what the caller wants to fail on.
+
+    ``diff``, ``check`` and ``propose`` look at it, ``accept`` commits it, ``canary`` records a call, ``call`` makes it
+    again.
+    """
 
     type: str | None = None
     fail_on: str | None = None
@@ -259,7 +263,7 @@ class ContractResource(Contract):
 
 
 class ContractInput(Contract):
-    """What changed in the contract of an MCP server."""
+    """What changed in the contract of an MCP server, and what is to be done about it."""
 
     schema_version: SchemaVersion
     kind: Literal["contract"]

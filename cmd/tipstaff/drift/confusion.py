@@ -42,11 +42,11 @@ def _skeleton(name: str) -> str:
         for character in _IGNORABLE.sub("", plain)
         if unicodedata.category(character) not in ("Cf", "Cn", "Mn", "Me")
     )
-    return "".join(_prototype(character) for character in _JOINTS.sub("", "".join(kept)))
+    return "".join(prototype(character) for character in _JOINTS.sub("", "".join(kept)))
 
 
 @cache
-def _prototype(character: str) -> str:
+def prototype(character: str) -> str:
     """The one text that stands for a character and all that look like it."""
     from confusable_homoglyphs.confusables import confusables_data
 

@@ -91,7 +91,7 @@ def _added(tool: Json) -> Change:
         "direction": WIDENS,
         "about": "tool",
         "words": words_of(tool),
-        **_stated(tool),
+        "stated": stated_hints(tool),
     }
     return Change("tool_added", tool["name"], "", None, tool, "tool added", facts)
 
@@ -108,16 +108,16 @@ def _renamed(old: Json, new: Json) -> Change:
         "direction": NONE,
         "about": "tool",
         "words": words_of(new),
-        **_stated(new),
+        "stated": stated_hints(new),
     }
     return Change("tool_renamed", old["name"], "/name", old["name"], new["name"], text, facts)
 
 
-def _stated(tool: Json) -> Json:
+def stated_hints(tool: Json) -> dict[str, bool]:
     """The hints that the tool itself gives, true or false."""
     said = tool.get("annotations")
     given = said if isinstance(said, dict) else {}
-    return {"stated": {hint: value for hint, value in given.items() if isinstance(value, bool)}}
+    return {hint: value for hint, value in given.items() if isinstance(value, bool)}
 
 
 def words_of(tool: Json) -> list[str]:

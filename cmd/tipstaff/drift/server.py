@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tipstaff.documents.base import Json
+from tipstaff.documents.canary import Canary
 from tipstaff.documents.contract import Snapshot
 from tipstaff.drift.change import ABOUT, NARROWS, NONE, UNKNOWN, WIDENS, Change, pointer
 from tipstaff.drift.spots import Spot, equal, spots
@@ -18,7 +19,6 @@ _MEMBERS = {
     "instructions": "/instructions",
     "server_id": "/serverId",
     "source": "/source",
-    "canaries": "/canaries",
 }
 _LISTS = (
     ("prompts", "name", "prompt_changed", "/prompts"),
@@ -27,11 +27,12 @@ _LISTS = (
 )
 _WORDS = frozenset({"description", "title"})
 _PACKAGES = "/source/dependencies"
+_FACTS = {"side": ABOUT, "direction": NONE}
 
 
 def compare_servers(old: Snapshot, new: Snapshot) -> Iterator[Change]:
     """Every difference outside the tools."""
-    sides = [one.model_dump(include={*_MEMBERS, "source"}) for one in (old, new)]
+    sides = [one.model_dump(include=set(_MEMBERS)) for one in (old, new)]
     for member, path in _MEMBERS.items():
         for spot in _packages_as_one(spots(sides[0][member], sides[1][member], path)):
             kind = "equivalent_rewrite" if _is_idle(spot) else "server_changed"
@@ -44,8 +45,44 @@ def compare_servers(old: Snapshot, new: Snapshot) -> Iterator[Change]:
             new.behavior_fingerprint,
             "fingerprint",
         )
+    yield from _canaries(old.canaries, new.canaries)
     for member, key, kind, path in _LISTS:
         yield from _entries(getattr(old, member), getattr(new, member), key, kind, path)
+
+
+def unstable(canary: Canary) -> Change:
+    """That a canary answers differently from one call to the next."""
+    text = f"the canary {canary.id} of {canary.tool} answers differently from one call to the next"
+    path = pointer("/canaries", canary.id, "stable")
+    return Change(
+        "canary_unstable", canary.tool, path, True, False, text, _FACTS | {"about": "canary"}
+    )
+
+
+def _canaries(old: list[Canary], new: list[Canary]) -> Iterator[Change]:
+    before, after = ({canary.id: canary for canary in side} for side in (old, new))
+    for name in sorted(before.keys() | after.keys()):
+        was, now, here = before.get(name), after.get(name), pointer("/canaries", name)
+        if was is None or now is None:
+            gone, come = (side.model_dump() if side else None for side in (was, now))
+            yield _change("server_changed", here, gone, come, "canaries")
+            continue
+        if was.fingerprint != now.fingerprint:
+            yield _answered_otherwise(was, now)
+        if was.stable and not now.stable:
+            yield unstable(now)
+        kept = {"fingerprint"} | ({"stable"} if was.stable else set())
+        for spot in spots(was.model_dump(exclude=kept), now.model_dump(exclude=kept), here):
+            yield _change("server_changed", spot.path, spot.before, spot.after, "canaries")
+
+
+def _answered_otherwise(was: Canary, now: Canary) -> Change:
+    text = f"the canary {now.id} of {now.tool} answers otherwise than it did"
+    path = pointer("/canaries", now.id, "fingerprint")
+    facts = _FACTS | {"about": "canary", "verb": "changed"}
+    return Change(
+        "behaviour_changed", now.tool, path, was.fingerprint, now.fingerprint, text, facts
+    )
 
 
 def _change(

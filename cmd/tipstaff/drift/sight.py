@@ -48,6 +48,15 @@ def new_sights(old: Snapshot, new: Snapshot) -> list[Change]:
     return found
 
 
+def new_beside(old: Snapshot, new: Snapshot, others: Iterable[Snapshot]) -> list[Change]:
+    """Names of other servers that the new snapshot has, or almost has, and the old one had not."""
+    found = []
+    for other in others:
+        known = {_identity(one) for one in _beside(old, other)}
+        found += [one for one in _beside(new, other) if _identity(one) not in known]
+    return found
+
+
 def _named(tools: list[Json], like: list[Json]) -> list[Json]:
     wanted = {tool["name"] for tool in like}
     return [tool for tool in tools if tool["name"] in wanted]

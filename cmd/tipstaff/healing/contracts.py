@@ -9,12 +9,7 @@ from tipstaff.documents.base import Json, parse
 from tipstaff.documents.contract import Snapshot
 from tipstaff.documents.contract_diff import ContractDiff
 from tipstaff.documents.contract_facts import ContractChange, ContractEvidence, ContractVersion
-from tipstaff.documents.input import (
-    ContractAction,
-    ContractInput,
-    ContractResource,
-    Subject,
-)
+from tipstaff.documents.input import ContractAction, ContractInput, ContractResource, Subject
 from tipstaff.documents.verdict import Verdict
 from tipstaff.drift.change import Change
 from tipstaff.drift.diff import diff
@@ -80,6 +75,29 @@ def question(
     engine: Engine, found: Found, wanted: Wanted, *, act: str = "diff", status: str = "compared"
 ) -> ContractInput:
     """The document that asks policy about changes of a contract."""
+    resource = ContractResource(
+        id=found.new.server_id, old_digest=found.old_digest, new_digest=found.new.digest
+    )
+    return asking(engine, resource, act, evidence(found, status), wanted)
+
+
+def evidence(found: Found, status: str) -> ContractEvidence:
+    """What was found, as policy sees it."""
+    return ContractEvidence(
+        status=status,
+        changes=[parse(ContractChange, _fact(change)) for change in found.changes],
+        versions=[ContractVersion(**version) for version in found.versions],
+    )
+
+
+def asking(
+    engine: Engine,
+    resource: ContractResource,
+    act: str,
+    facts: ContractEvidence,
+    wanted: Wanted = Wanted(),
+) -> ContractInput:
+    """The document that asks policy about an act upon a contract."""
     return ContractInput(
         schema_version=1,
         kind="contract",
@@ -87,15 +105,15 @@ def question(
         action=ContractAction(
             type=act, fail_on=wanted.fail_on, fail_on_authority=wanted.fail_on_authority
         ),
-        resource=ContractResource(
-            id=found.new.server_id, old_digest=found.old_digest, new_digest=found.new.digest
-        ),
-        evidence=ContractEvidence(
-            status=status,
-            changes=[parse(ContractChange, _fact(change)) for change in found.changes],
-            versions=[ContractVersion(**version) for version in found.versions],
-        ),
+        resource=resource,
+        evidence=facts,
     )
+
+
+def ask_about(engine: Engine, pin: Snapshot, act: str, facts: ContractEvidence) -> ContractInput:
+    """The document that asks about an act upon a committed contract as it is."""
+    resource = ContractResource(id=pin.server_id, old_digest=pin.digest, new_digest=pin.digest)
+    return asking(engine, resource, act, facts)
 
 
 def _fact(change: Change) -> Json:

@@ -18,8 +18,24 @@ report := {
 	"change_class": change_class,
 	"low_risk": low_risk,
 	"fails": fails,
+	"status": status,
+	"settled": settled,
 	"grades": grades,
 	"lies": lies,
+}
+
+# METADATA
+# title: Unknown act
+# description: The bundle knows no such act upon a contract.
+# custom:
+#   code: contract.act_unknown
+#   message: "{it} is not an act upon a contract"
+#   solution: use one of the acts in policy/tipstaff/contract/data.json
+deny contains reasons.on(rego.metadata.chain(), input.action.type) if not _is_known_act
+
+_is_known_act if {
+	some acts in data.tipstaff.contract.acts
+	input.action.type in acts
 }
 
 # METADATA
@@ -66,6 +82,15 @@ _same_digest if {
 escalate contains reasons.on(rego.metadata.chain(), input.evidence.status) if {
 	input.evidence.status in data.tipstaff.contract.statuses.unobserved
 }
+
+# METADATA
+# title: Canary not settled
+# description: A recorded call was not made again, so whether the server still behaves as it did is not known.
+# custom:
+#   code: contract.canary_indeterminate
+#   message: "the canary {it} was not run, so the behaviour is not known"
+#   solution: look at the canary's status, make its call possible again, or record it anew
+escalate contains reasons.on(rego.metadata.chain(), id) if some id in _unsettled
 
 # METADATA
 # title: Deceptive

@@ -175,6 +175,8 @@ test_report_has_all_that_was_found if {
 		"change_class": "heal_additive",
 		"low_risk": true,
 		"fails": false,
+		"status": "drift",
+		"settled": true,
 		"grades": [{"severity": "info", "authority": "widens"}],
 		"lies": [],
 	}

@@ -110,6 +110,13 @@ fails if {
 	_fails(grade)
 }
 
+# A check fails for want of a baseline, too.
+fails if {
+	input.action.type in data.tipstaff.contract.held_to_a_baseline
+	some group in data.tipstaff.contract.failing
+	input.evidence.status in data.tipstaff.contract.statuses[group]
+}
+
 _fails(grade) if _rank(grade.severity) >= _rank(input.action.fail_on)
 
 _fails(grade) if grade.authority == input.action.fail_on_authority

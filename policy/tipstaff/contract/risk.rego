@@ -10,6 +10,12 @@ low_risk if {
 	severity == "info"
 	count(_not_additive) == 0
 	count(_destructive) == 0
+	count(_unproved) == 0
+}
+
+_unproved contains canary.id if {
+	some canary in _canaries
+	not object.get(canary, "outcome", null) in data.tipstaff.contract.outcomes.proved
 }
 
 _not_additive contains change.path if {
@@ -24,16 +30,21 @@ _is_additive(change) if {
 
 _destructive contains _name(change) if {
 	some change in input.evidence.changes
-	some word in object.get(change, "words", [])
+	is_destructive(object.get(change, "words", []), object.get(change, "stated", {}))
+}
+
+# METADATA
+# title: Whether a tool is shaped as one that destroys
+# description: By a word of its name, description or schema, or because it says so itself, whatever its words are.
+is_destructive(words, _) if {
+	some word in words
 	some stem in data.tipstaff.contract.destructive_stems
 	startswith(word, stem)
 }
 
-# A tool that itself says so is destructive whatever its words are.
-_destructive contains _name(change) if {
-	some change in input.evidence.changes
+is_destructive(_, stated) if {
 	some hint, value in data.tipstaff.contract.destructive_hints
-	change.stated[hint] == value
+	stated[hint] == value
 }
 
 _name(change) := change.tool if {

@@ -1,8 +1,10 @@
 package tipstaff.decision
 
+import data.tipstaff.acceptance
 import data.tipstaff.approval
 import data.tipstaff.augment
 import data.tipstaff.autonomy
+import data.tipstaff.canary
 import data.tipstaff.contract
 import data.tipstaff.control
 import data.tipstaff.drift
@@ -17,6 +19,23 @@ _judges_change if input.kind == "change"
 _judges_control if input.kind == "control"
 
 _judges_contract if input.kind == "contract"
+
+_accepts_contract if {
+	_judges_contract
+	input.action.type in data.tipstaff.contract.acts.acceptance
+}
+
+_calls_tool if {
+	_judges_contract
+	input.action.type in data.tipstaff.contract.acts.canary
+}
+
+# Also an act that nobody knows.
+_reviews_contract if {
+	_judges_contract
+	not _accepts_contract
+	not _calls_tool
+}
 
 _said.deny contains reason if some reason in guard.deny
 
@@ -33,8 +52,18 @@ _said.deny contains reason if {
 }
 
 _said.deny contains reason if {
-	_judges_contract
+	_reviews_contract
 	some reason in contract.deny
+}
+
+_said.deny contains reason if {
+	_accepts_contract
+	some reason in acceptance.deny
+}
+
+_said.deny contains reason if {
+	_calls_tool
+	some reason in canary.deny
 }
 
 _said.escalate contains reason if some reason in guard.escalate
@@ -47,15 +76,20 @@ _said.escalate contains reason if {
 }
 
 _said.escalate contains reason if {
-	_judges_contract
+	_reviews_contract
 	some reason in contract.escalate
 }
 
 _said.require_approval contains reason if some reason in overlay.require_approval
 
 _said.require_approval contains reason if {
-	_judges_contract
+	_reviews_contract
 	some reason in contract.require_approval
+}
+
+_said.require_approval contains reason if {
+	_calls_tool
+	some reason in canary.require_approval
 }
 
 _said.require_approval contains reason if {
@@ -87,6 +121,16 @@ _said.grant contains reason if {
 }
 
 _said.grant contains reason if {
-	_judges_contract
+	_reviews_contract
 	some reason in (contract.grant | approval.grant)
+}
+
+_said.grant contains reason if {
+	_accepts_contract
+	some reason in acceptance.grant
+}
+
+_said.grant contains reason if {
+	_calls_tool
+	some reason in canary.grant
 }

@@ -2,6 +2,7 @@ package tipstaff.decision
 
 import data.tipstaff.augment
 import data.tipstaff.autonomy
+import data.tipstaff.canary
 import data.tipstaff.contract
 import data.tipstaff.drift
 import data.tipstaff.evidence
@@ -44,6 +45,8 @@ _tier := autonomy.tier
 
 _facts := object.union_n([_facts_of_change, _facts_of_augment, _facts_of_drift]) if {
 	_judges_change
+} else := canary.report if {
+	_calls_tool
 } else := contract.report if {
 	_judges_contract
 } else := {}

@@ -38,3 +38,25 @@ _is_pin(pin) if {
 _is_null_or_sha256(null)
 
 _is_null_or_sha256(value) if shapes.is_sha256(value)
+
+_sound("canaries", canaries) if {
+	is_array(canaries)
+	every canary in canaries {
+		shapes.are_texts([canary.id, canary.outcome])
+	}
+}
+
+_sound("canary", canary) if {
+	shapes.are_texts([canary.id, canary.tool])
+	is_array(canary.words)
+	is_object(canary.stated)
+	is_boolean(canary.granted)
+	_is_null_or_count(canary.runs)
+	_is_null_or_count(canary.distinct)
+}
+
+_sound("candidate", candidate) if {
+	shapes.is_sha256(candidate.digest)
+	shapes.is_text(candidate.server)
+	_is_null_or_text(candidate.seen_by)
+}

@@ -74,6 +74,31 @@ contract := {
 }
 
 # METADATA
+# title: An acceptance that is allowed
+# description: A person accepts a contract that they had observed themselves.
+acceptance := with_facts(contract, {
+	"/action/type": "accept",
+	"/evidence/candidate": {"digest": digest("e"), "server": "weather", "seen_by": "alice@laptop"},
+})
+
+# METADATA
+# title: A call that is allowed
+# description: Of a tool that says it only reads, before it is recorded.
+canary := with_facts(contract, {
+	"/action/type": "canary",
+	"/evidence/changes": [],
+	"/evidence/canary": {
+		"id": "c1",
+		"tool": "get_forecast",
+		"words": ["forecast", "get"],
+		"stated": {"readOnlyHint": true},
+		"granted": false,
+		"runs": null,
+		"distinct": null,
+	},
+})
+
+# METADATA
 # title: A person's approval of the change
 # description: Asked for by alice, given by bob an hour ago, good for another hour.
 approved := {

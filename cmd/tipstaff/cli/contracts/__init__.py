@@ -9,6 +9,9 @@ import click
 from tipstaff.cli.program import LazyGroup
 
 VERBS: Mapping[str, tuple[str, str]] = {
+    "accept": ("accept", "Let a person move a snapshot to what was shown."),
+    "canary": ("canary", "Record calls of a server's tools, and make them again."),
+    "check": ("check", "Hold live servers against their snapshots."),
     "diff": ("diff", "Grade what changed between two snapshots."),
     "import": ("importing", "Make a snapshot of a capture made elsewhere."),
     "snapshot": ("snapshot", "Capture what a live server advertises."),

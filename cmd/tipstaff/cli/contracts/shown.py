@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -14,9 +14,7 @@ from tipstaff.documents.base import Json
 from tipstaff.documents.contract_diff import Authority, ContractDiff, ContractFinding, Grade
 from tipstaff.documents.finding import Finding, Severity
 from tipstaff.documents.text import visible
-
-if TYPE_CHECKING:
-    from tipstaff.cli.contracts.places import Places
+from tipstaff.documents.verdict import Reason
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LEVELS: dict[Grade, Severity] = {
@@ -97,12 +95,15 @@ def _text(value: Any) -> str:
 
 
 def _sarif(findings: Iterable[ContractFinding], file: str) -> Json:
-    from tipstaff.cli.contracts.places import Places
     from tipstaff.cli.sarif import sarif
 
-    shown, places = list(findings), Places(Path(file))
-    about = {f"contract.{found.kind}": _page(found.kind) for found in shown}
-    return sarif([_finding(found, file, places) for found in shown], [], about=about)
+    found = list(findings)
+    return sarif(to_findings(found, file), [], about=about(found))
+
+
+def about(findings: Iterable[ContractFinding]) -> dict[str, str]:
+    """The page of the Model Context Protocol for each code of these findings."""
+    return {f"contract.{found.kind}": _page(found.kind) for found in findings}
 
 
 def _page(kind: str) -> str:
@@ -111,17 +112,47 @@ def _page(kind: str) -> str:
     return f"https://modelcontextprotocol.io/specification/2025-11-25/{part}"
 
 
-def _finding(found: ContractFinding, file: str, places: Places) -> Finding:
-    path = Path(file)
-    return Finding(
-        code=f"contract.{found.kind}",
-        severity=_LEVELS[found.severity],
-        file=file if not path.is_absolute() else path.name,
-        line=places.line(found.tool, found.path),
-        message=visible(f"{_place(found)}: {found.message}"),
-        solution="look at both contracts, and repair what depends on it before the new one is accepted",
-        rule="tipstaff.contract.grades",
-    )
+def to_findings(findings: Iterable[ContractFinding], file: str) -> list[Finding]:
+    """What changed in the contract of a snapshot's file, as a linter would say it."""
+    from tipstaff.cli.contracts.places import Places
+
+    path, places = Path(file), Places(Path(file))
+    return [
+        Finding(
+            code=f"contract.{found.kind}",
+            severity=_LEVELS[found.severity],
+            file=file if not path.is_absolute() else path.name,
+            line=places.line(found.tool, found.path),
+            message=visible(f"{_place(found)}: {found.message}"),
+            solution="look at both contracts, and repair what depends on it before the new one is accepted",
+            rule="tipstaff.contract.grades",
+        )
+        for found in findings
+    ]
 
 
-__all__ = ["Authority", "diff_options", "show", "show_lines"]
+def reason_findings(reasons: Iterable[Reason], file: str) -> list[Finding]:
+    """Why policy does not take a contract as it stands, as a linter would say it."""
+    return [
+        Finding(
+            code=reason.code,
+            severity="error",
+            file=file,
+            line=None,
+            message=visible(reason.message),
+            solution=visible(reason.solution),
+            rule=reason.rule,
+        )
+        for reason in reasons
+    ]
+
+
+__all__ = [
+    "Authority",
+    "about",
+    "diff_options",
+    "reason_findings",
+    "show",
+    "show_lines",
+    "to_findings",
+]

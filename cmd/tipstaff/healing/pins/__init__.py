@@ -1,0 +1,1 @@
+"""Committed snapshots held to live servers: checked by anybody, moved by a person only."""
