@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +12,12 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tipstaff.documents.strict_json import canonical
+from tipstaff.documents.input import parse_input
+from tipstaff.documents.strict_json import canonical, joined
+from tipstaff.engine.question import complete
 from tipstaff.errors import ContractError
 
+EXAMPLES = sorted((Path(__file__).parents[2] / "contracts/examples").glob("*.input.json"))
 _SCALARS = (
     st.none()
     | st.booleans()
@@ -49,3 +55,29 @@ def test_any_value_is_written_as_the_reference_writes_it(value: Any) -> None:
     except ContractError:
         written = None
     assert written == wanted
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
+@pytest.mark.parametrize(
+    "note", ['"bundles":{},"config":{}', "token: ghp_" + "a" * 36, "ä\U0001f600"]
+)
+def test_a_question_put_together_of_parts_has_the_bytes_of_the_whole(file: Path, note: str) -> None:
+    given = json.loads(file.read_text())
+    context = {
+        "decision_id": "1",
+        "bundles": {"tipstaff": "r", "org": None},
+        "config": {"team": {"z": note}, "team_sha256": "a", "local_sha256": None},
+    }
+    question = complete(parse_input(given), context)
+    assert question.body == rfc8785.dumps(question.document)
+    rest = {name: value for name, value in question.document.items() if name != "context"}
+    digests = {"team_sha256": "a", "local_sha256": None}
+    form = rfc8785.dumps({**rest, "bundles": context["bundles"], "config": digests})
+    assert question.judged_sha256 == hashlib.sha256(b"tipstaff/judged/1\0" + form).hexdigest()
+
+
+def test_parts_are_joined_in_their_order_and_empty_ones_leave_nothing() -> None:
+    parts = [{"a": 1}, {}, {"b": [2], "c": {}}]
+    whole = {name: value for part in parts for name, value in part.items()}
+    assert joined(*map(canonical, parts)) == canonical(whole)
+    assert joined(b"{}") == b"{}"

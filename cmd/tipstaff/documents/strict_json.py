@@ -97,6 +97,14 @@ def canonical(value: Any) -> bytes:
         ) from error
 
 
+def joined(*parts: bytes) -> bytes:
+    """The canonical bytes of one object with the members of these canonical objects.
+
+    Each one's keys must sort behind all of the one before it.
+    """
+    return b"{" + b",".join(part[1:-1] for part in parts if part != b"{}") + b"}"
+
+
 def digest(value: Any, *, domain: str) -> str:
     """SHA-256 over a domain tag and the canonical bytes, in lower-case hex."""
     return hashlib.sha256(domain.encode() + b"\0" + canonical(value)).hexdigest()

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from tipstaff.documents.base import Json
 from tipstaff.documents.input import InputDocument
 from tipstaff.documents.redaction import is_suspicious, redact
-from tipstaff.documents.strict_json import canonical
+from tipstaff.documents.strict_json import canonical, joined
 
+_ADDED = ("bundles", "config", "context")
 _JUDGED = b"tipstaff/judged/1\0"
 
 
@@ -40,15 +41,17 @@ class Question:
 def complete(document: InputDocument, context: Json) -> Question:
     """Add the engine's context to a caller's document, whatever context that one brought along."""
     plain = document.model_dump(by_alias=True, exclude={"context"})
-    bound = _binding(context)
-    form = canonical(plain | bound)
+    bound = canonical(_binding(context))
+    before, behind = _around(plain)
+    form = joined(before, bound, behind)
     if is_suspicious(form.decode()):
         plain |= {name: redact(plain[name]) for name in _free(plain)}
-        form = canonical(plain | bound)
+        before, behind = _around(plain)
+        form = joined(before, bound, behind)
     judged = hashlib.sha256(_JUDGED + form).hexdigest()
-    whole = {**plain, "context": {**context, "judged_sha256": judged}}
-    body = canonical(whole)
-    return Question(whole, body, hashlib.sha256(body).hexdigest(), judged)
+    full = {"context": {**context, "judged_sha256": judged}}
+    body = joined(before, canonical(full), behind)
+    return Question({**plain, **full}, body, hashlib.sha256(body).hexdigest(), judged)
 
 
 def as_given(document: InputDocument) -> Question:
@@ -59,6 +62,16 @@ def as_given(document: InputDocument) -> Question:
     context = plain["context"] or {}
     judged = context.get("judged_sha256") or ""
     return Question({**plain, "context": context}, body, hashlib.sha256(body).hexdigest(), judged)
+
+
+def _around(plain: Json) -> tuple[bytes, bytes]:
+    """The canonical members that sort before and behind what is added to them; written once for both forms."""
+    first, *_, last = _ADDED
+    before = {name: value for name, value in plain.items() if name < first}
+    behind = {name: value for name, value in plain.items() if name > last}
+    if len(before) + len(behind) != len(plain):
+        raise ValueError(f"no member of a document may sort between {first} and {last}")
+    return canonical(before), canonical(behind)
 
 
 def _free(plain: Json) -> tuple[str, ...]:

@@ -102,12 +102,7 @@ class Client:
 
 def _parse(data: bytes) -> dict[str, Any]:
     try:
-        document = json.loads(
-            data.decode("utf-8"),
-            object_pairs_hook=_pairs,
-            parse_constant=_constant,
-            parse_float=_real,
-        )
+        document = _strict.decode(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         _fail("engine.malformed", f"the answer is not one plain JSON document: {error}")
     if not isinstance(document, dict):
@@ -131,6 +126,9 @@ def _real(digits: str) -> float:
     if isinf(value):
         raise ValueError("a number is out of range")
     return value
+
+
+_strict = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_real)
 
 
 def _said(data: bytes) -> str:
