@@ -15,6 +15,7 @@ from support.observing import seen
 from support.published import LOCKS, Published
 from support.workshop import Workshop
 from tipstaff.documents.contract_diff import ContractFinding
+from tipstaff.drift.diff import diff
 from tipstaff.drift.observing.target import Observation, Target
 from tipstaff.engine import Engine
 from tipstaff.healing.contracts import compare
@@ -120,6 +121,28 @@ def test_client_that_can_do_more_gets_other_tools_and_that_is_on_record(tmp_path
     more = {"get-roots-list", "trigger-elicitation-request", "trigger-sampling-request"}
     assert more <= {tool["name"] for tool in able.tools}
     assert able.source.client_capabilities.keys() == {"elicitation", "roots", "sampling"}
+
+
+def test_time_zone_of_the_environment_is_in_the_contract_and_on_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = Published("time", "0.6.2").command
+    usual = seen(Target("time", command), root=tmp_path).snapshot
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    there = seen(
+        Target("time", (*command, "--local-timezone", "Asia/Tokyo")), root=tmp_path
+    ).snapshot
+    found = diff(usual, there)
+    # server.py 133, 147, 155: the zone is named in three descriptions; the variable of this machine does not get in.
+    words = [one for one in found if one.kind == "description_changed"]
+    assert [one.path.rpartition("properties/")[2] for one in words] == [
+        "source_timezone/description",
+        "target_timezone/description",
+        "timezone/description",
+    ]
+    assert all("'UTC'" in one.before and "'Asia/Tokyo'" in one.after for one in words)
+    assert {one.path for one in found} - {one.path for one in words} == {"/source/arguments"}
+    assert usual.source.environment == ["PYTHONHASHSEED", "TZ"]
 
 
 def test_every_server_is_locked_at_two_versions_that_are_far_apart() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from support.contracts import changes, gist, kinds, properties, schema_changes
+from support.contracts import capture, changes, gist, kinds, properties, schema_changes, taken
 from tipstaff.drift.change import Change
+from tipstaff.drift.diff import diff
 
 Edit = Callable[[dict[str, Any]], object]
 P = "/inputSchema/properties"
@@ -363,3 +365,35 @@ def test_difference_is_reported_once_however_often_a_definition_is_used() -> Non
 def test_facts_for_policy_hold_no_text_of_the_server() -> None:
     found: list[Change] = changes(EDITS["a tool's description"][0])
     assert "delete_all" not in str([change.as_fact() for change in found])
+
+
+@pytest.mark.promise("BR-08")
+def test_names_that_look_joined_are_not_taken_for_a_path() -> None:
+    inner = {"type": "object", "properties": {"b": {"type": "string"}}}
+    old = {"type": "object", "properties": {"a": inner, "a/b": {"type": "string"}}}
+    flat = copy.deepcopy(old)
+    flat["properties"]["a/b"]["type"] = "integer"
+    nested = copy.deepcopy(old)
+    nested["properties"]["a"]["properties"]["b"]["type"] = "integer"
+    assert gist(schema_changes(old, flat)) == [
+        ("type_changed", "/inputSchema/properties/a~1b/type")
+    ]
+    assert gist(schema_changes(old, nested)) == [
+        ("type_changed", "/inputSchema/properties/a/properties/b/type")
+    ]
+
+
+@pytest.mark.promise("BR-08")
+def test_names_whose_parts_are_divided_otherwise_are_other_tools() -> None:
+    def tool(name: str, words: str) -> Any:
+        return {"name": name, "description": words, "inputSchema": {"type": "object"}}
+
+    old = capture(tool("a::b", "Reads a file."), tool("c", "Sends a letter."))
+    new = capture(tool("a", "Opens the door."), tool("b::c", "Closes the window."))
+    found = diff(taken(old), taken(new))
+    assert sorted(gist(found)) == [
+        ("tool_added", ""),
+        ("tool_added", ""),
+        ("tool_removed", ""),
+        ("tool_removed", ""),
+    ]

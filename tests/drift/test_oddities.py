@@ -21,6 +21,7 @@ from support.contracts import (
     taken,
 )
 from tipstaff.drift.diff import diff
+from tipstaff.drift.sight import first_sight
 
 Capture = dict[str, Any]
 REWRITE = {"equivalent_rewrite"}
@@ -297,6 +298,36 @@ def test_white_space_in_a_description_is_a_change_of_words() -> None:
     assert found.kind == "description_changed"
 
 
+def test_docstring_that_lists_its_parameters_changes_with_them_in_both_places() -> None:
+    def tool(words: str) -> Any:
+        schema = {
+            "type": "object",
+            "properties": {"days": {"type": "integer", "description": words}},
+        }
+        text = f"Forecast.\n\n    Args:\n        days: {words}\n    "
+        return {"name": "forecast", "description": text, "inputSchema": schema}
+
+    found = diff(taken(capture(tool("How many."))), taken(capture(tool("How many days."))))
+    assert gist(found) == [
+        ("description_changed", "/description"),
+        ("description_changed", "/inputSchema/properties/days/description"),
+    ]
+
+
+def test_description_of_seven_thousand_letters_is_compared_whole_and_hides_nothing() -> None:
+    words = "Watches a page → and says — with ⚠️ — what changed there. " * 120
+    old, new = ({**STATIONS, "description": words + end} for end in ("Now.", "Then."))
+    assert first_sight(taken(capture(new))) == []
+    [found] = diff(taken(capture(old)), taken(capture(new)))
+    assert (found.kind, found.after) == ("description_changed", words + "Then.")
+
+
+def test_what_a_server_says_of_itself_beyond_the_protocol_is_kept_and_compared() -> None:
+    old = {"name": "w", "version": "1", "capabilities": {"tools": {}}}
+    found = changes(lambda c: c["serverInfo"].pop("capabilities"), serverInfo=old)
+    assert [change.path.startswith("/serverInfo/capabilities") for change in found] == [True]
+
+
 def test_every_tool_renamed_by_its_separator_is_renames() -> None:
     def rename(value: Capture) -> None:
         for tool in each_tool(value):
@@ -307,6 +338,21 @@ def test_every_tool_renamed_by_its_separator_is_renames() -> None:
     assert {(change.before, change.after) for change in found} == {
         ("get_forecast", "get-forecast"),
         ("list_stations", "list-stations"),
+    }
+
+
+def test_every_tool_from_camel_case_to_dashes_is_renames() -> None:
+    old = [
+        {"name": name, "inputSchema": {"type": "object"}} for name in ("getTinyImage", "printEnv")
+    ]
+    new = [
+        {**tool, "name": name}
+        for tool, name in zip(old, ("get-tiny-image", "print-env"), strict=True)
+    ]
+    found = diff(taken(capture(*old)), taken(capture(*new)))
+    assert {(change.kind, change.before, change.after) for change in found} == {
+        ("tool_renamed", "getTinyImage", "get-tiny-image"),
+        ("tool_renamed", "printEnv", "print-env"),
     }
 
 
@@ -334,6 +380,14 @@ def test_parameter_described_alike_under_another_name_is_a_rename() -> None:
 
     [found] = changes(rename)
     assert (found.kind, found.before, found.after) == ("param_renamed", "location", "target")
+
+
+def test_address_or_any_text_is_any_text() -> None:
+    text = {"type": "string"}
+    either = {"anyOf": [{**text, "format": "uri"}, text]}
+    assert (
+        kinds(parameter_changes(either, text)) == kinds(parameter_changes(text, either)) == REWRITE
+    )
 
 
 def test_branch_for_text_beside_an_object_is_a_widening() -> None:

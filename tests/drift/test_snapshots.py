@@ -193,6 +193,42 @@ def test_what_is_no_capture_is_refused(value: Any, code: str) -> None:
     assert caught.value.code == code
 
 
+@pytest.mark.promise("BR-05")
+def test_snapshot_that_is_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
+    whole = text(taken(capture(STATIONS))).encode()
+    path = tmp_path / "weather.mcpc.json"
+    for length in range(len(whole) - 2):
+        path.write_bytes(whole[:length])
+        assert refused(path).code == "contract.invalid", length
+
+
+@pytest.mark.promise("BR-05")
+def test_snapshot_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    error = refused(tmp_path / "gone.mcpc.json")
+    assert error.code == "file.unreadable"
+    assert "gone.mcpc.json" in str(error)
+
+
+@pytest.mark.promise("BR-05", "row 8")
+@pytest.mark.parametrize("number", ["9007199254740992", "-9007199254740992", "9223372036854775807"])
+def test_integer_of_a_schema_that_readers_disagree_on_is_refused_by_its_place(
+    tmp_path: Path, number: str
+) -> None:
+    path = tmp_path / "capture.json"
+    path.write_text(f'{{"tools": [{{"name": "a", "inputSchema": {{"maximum": {number}}}}}]}}')
+    with pytest.raises(ContractError) as caught:
+        read_json(path)
+    assert caught.value.code == "contract.invalid"
+    assert "2^53" in caught.value.message
+
+
+def test_largest_integer_that_every_reader_holds_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "capture.json"
+    tool = {"name": "a", "inputSchema": {"maximum": 2**53 - 1, "minimum": 1 - 2**53}}
+    path.write_text(json.dumps({"tools": [tool]}))
+    assert taken(read_json(path)).tools == [tool]
+
+
 def test_number_that_no_reader_holds_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "capture.json"
     path.write_text('{"tools": [], "x": 12345678901234567890}')
