@@ -61,13 +61,13 @@ def _uses_in(base: str, nesting: int) -> Counter[str]:
 
 class _Reader:
     def __init__(self, tree: ast.Module, nesting: int) -> None:
-        self.nodes = list(ast.walk(tree))
+        self.nodes, self.parents = python_source.walk(tree)
         self.nesting = nesting
         self._seen: dict[int, set[str]] = {}
+        self._programs: dict[str, set[str]] = {}
+        self._may_hold: dict[tuple[str, int], bool] = {}
+        self._starts_processes: bool | None = None
         self.names = Names(tree, self.nodes)
-        self.parents = {
-            id(child): node for node in self.nodes for child in ast.iter_child_nodes(node)
-        }
 
     def uses(self, added: Added) -> Counter[str]:
         """How many nodes on the added lines use each capability."""
@@ -165,7 +165,12 @@ class _Reader:
     def _reaches(self, callee: ast.expr) -> bool:
         """Whether a call may end in a process: not if it is of this module, and this module starts none."""
         own = isinstance(callee, ast.Name) and callee.id in self.names.defined
-        return not own or self.names.imports("subprocess")
+        return not own or self._imports_subprocess()
+
+    def _imports_subprocess(self) -> bool:
+        if self._starts_processes is None:
+            self._starts_processes = self.names.imports("subprocess")
+        return self._starts_processes
 
     def _subprocess(self, node: ast.Call, arguments: list[ast.expr]) -> set[str]:
         found = set()
@@ -190,8 +195,10 @@ class _Reader:
         if text is not None:
             return text_capabilities(text) | argv_capabilities(_words(text))
         if isinstance(program, ast.Name):
-            values = self.names.values.get(program.id, [])
-            return set().union(*(self._argv(value) for value in values))
+            if program.id not in self._programs:
+                values = self.names.values.get(program.id, [])
+                self._programs[program.id] = set().union(*map(self._argv, values))
+            return self._programs[program.id]
         return self._argv(program)
 
     def _argv(self, program: ast.expr | None) -> set[str]:
@@ -231,8 +238,13 @@ class _Reader:
             told = not value.args and None not in named
             return not told or not _is_false(named.get("shell", _FALSE))
         if isinstance(value, ast.Name):
-            values = self.names.values.get(value.id, [])
-            return not values or any(self._may_hold_shell(item, depth + 1) for item in values)
+            key = (value.id, depth)
+            if key not in self._may_hold:
+                values = self.names.values.get(value.id, [])
+                self._may_hold[key] = not values or any(
+                    self._may_hold_shell(item, depth + 1) for item in values
+                )
+            return self._may_hold[key]
         return True
 
     def _sets(self, key: ast.expr | None, value: ast.expr, depth: int) -> bool:
@@ -243,7 +255,7 @@ class _Reader:
     def _shell_keys(self, pairs: Iterable[tuple[ast.expr | None, ast.expr]]) -> set[str]:
         """A key ``shell`` set anywhere in a module that starts processes is taken to reach one."""
         holds = any(self.names.text(key) == "shell" and not _is_false(item) for key, item in pairs)
-        return {SHELL} if holds and self.names.imports("subprocess") else set()
+        return {SHELL} if holds and self._imports_subprocess() else set()
 
     def _yaml(self, node: ast.Call, callees: frozenset[str]) -> set[str]:
         if not callees & {"yaml.load", "yaml.load_all"}:

@@ -18,7 +18,12 @@ from tipstaff.evidence.python_origins import UNTOLD, origins_of
 
 _MAX_LENGTH = 200
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_BINDERS = (
+    *(ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For, ast.AsyncFor),
+    *(ast.comprehension, ast.withitem, ast.ClassDef, ast.ExceptHandler, *_FUNCTIONS),
+)
 _NOTHING: frozenset[str] = frozenset()
+_LOST = frozenset({UNTOLD})
 
 Origins = frozenset[str]
 
@@ -32,6 +37,7 @@ class Names:
     def __init__(self, tree: ast.Module, nodes: list[ast.AST]) -> None:
         self._known: dict[str, set[str]] = defaultdict(set)
         self._resolved: dict[int, Origins] = {}
+        self._held: dict[str, tuple[int, Origins]] = {}
         self.defined = {
             node.name
             for node in nodes
@@ -56,7 +62,7 @@ class Names:
 
     def of_name(self, name: str, line: int) -> Origins:
         """The origins of a plain name used at a line."""
-        known = frozenset(self._known.get(name, ()))
+        known = self._origins_held(name)
         if name == "__builtins__":
             return known | {"builtins.__builtins__"}
         shadowed = self._shadowed.get(name, line) < line
@@ -64,7 +70,16 @@ class Names:
 
     def of_attribute(self, name: str) -> Origins:
         """The origins of values that were stored under this attribute of any object."""
-        return frozenset(self._known.get(f".{name}", ()))
+        return self._origins_held(f".{name}")
+
+    def _origins_held(self, key: str) -> Origins:
+        known = self._known.get(key)
+        if not known:
+            return _NOTHING
+        held = self._held.get(key)
+        if held is None or held[0] != len(known):
+            held = self._held[key] = (len(known), self.kept(known))
+        return held[1]
 
     def imports(self, module: str) -> bool:
         """Whether some name stands for the module or a part of it."""
@@ -115,7 +130,7 @@ class Names:
         for node in nodes:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._import(node)
-            else:
+            elif isinstance(node, _BINDERS):
                 pairs.extend(_pairs(node))
         for target, value in pairs:
             if isinstance(target, ast.Name):
@@ -125,7 +140,8 @@ class Names:
             before = sum(map(len, self._known.values()))
             for target, value in pairs:
                 key = target.id if isinstance(target, ast.Name) else f".{target.attr}"
-                self._known[key] |= self.resolve(value)
+                if self._origins_held(key) != _LOST:
+                    self._known[key] |= self.resolve(value)
             self._resolved.clear()
             self.settled = sum(map(len, self._known.values())) == before
             if self.settled:

@@ -10,7 +10,13 @@ if TYPE_CHECKING:
     from tipstaff.evidence.python_names import Names
 
 UNTOLD = "?"
-IMPORTERS = frozenset({"builtins.__import__", "importlib.import_module", "importlib.__import__"})
+IMPORTERS = frozenset(
+    {
+        *("builtins.__import__", "importlib.import_module", "importlib.__import__"),
+        "pytest.importorskip",
+    }
+)
+FINDERS = frozenset({"pkgutil.resolve_name", "pydoc.locate"})
 GETTERS = frozenset({"builtins.getattr", "inspect.getattr_static"})
 PARTIALS = frozenset({"functools.partial", "functools.partialmethod"})
 _PICKERS = frozenset({"operator.attrgetter()", "operator.methodcaller()"})
@@ -89,6 +95,9 @@ def _returned(names: Names, callee: str, node: ast.Call) -> set[str]:
     if callee in IMPORTERS:
         text = names.text(first)
         return {UNTOLD} if text is None else {text, text.split(".")[0]}
+    if callee in FINDERS:
+        text = names.text(first)
+        return {UNTOLD if text is None else text.replace(":", ".")}
     if callee in GETTERS and len(node.args) > 1:
         text = names.text(node.args[1])
         return {_below(base, "*" if text is None else text) for base in names.resolve(first)}

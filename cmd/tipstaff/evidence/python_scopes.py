@@ -38,6 +38,11 @@ class _Scope:
             scope = scope.parent
         return None
 
+    def spelling(self, name: str) -> str:
+        """The name, with the number of the scope that binds it."""
+        owner = self.owner(name)
+        return name if owner is None else f"{name}@{owner.number}"
+
     def holder(self) -> _Scope:
         """Where ``:=`` binds."""
         scope = self
@@ -53,18 +58,18 @@ class _Scope:
 
 
 class Scopes:
-    """Renames in place; ``class_names`` holds the ``Name`` nodes, by id, that a class body binds."""
+    """Renames in place; ``class_names`` holds the names and imports, by id, that a class body binds."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.class_names: set[int] = set()
         self._uses: list[tuple[ast.AST, str, _Scope]] = []
+        self._declared: list[tuple[ast.Global | ast.Nonlocal, _Scope]] = []
         self._count = 0
         self._walk(tree)
         for node, attribute, scope in self._uses:
-            name = getattr(node, attribute)
-            owner = scope.owner(name)
-            if owner is not None:
-                setattr(node, attribute, f"{name}@{owner.number}")
+            setattr(node, attribute, scope.spelling(getattr(node, attribute)))
+        for declared, scope in self._declared:
+            declared.names = [scope.spelling(name) for name in declared.names]
 
     def _walk(self, tree: ast.Module) -> None:
         waiting: list[tuple[ast.AST, _Scope]] = [(tree, self._scope("module", None))]
@@ -143,7 +148,9 @@ class Scopes:
             self._use(node, "id", scope, binds=binds)
         elif isinstance(node, ast.Global | ast.Nonlocal):
             how = "global" if isinstance(node, ast.Global) else "nonlocal"
-            scope.outside.update((scope.mangled(name), how) for name in node.names)
+            node.names = [scope.mangled(name) for name in node.names]
+            scope.outside.update((name, how) for name in node.names)
+            self._declared.append((node, scope))
         elif isinstance(node, ast.Import | ast.ImportFrom):
             self._import(node, scope)
         elif isinstance(node, ast.ExceptHandler) and node.name is not None:
@@ -154,6 +161,8 @@ class Scopes:
                     self._use(node, attribute, scope, binds=True)
 
     def _import(self, node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:
+        if scope.kind == "class":
+            self.class_names.add(id(node))
         for alias in node.names:
             if alias.asname is None and (isinstance(node, ast.Import) or alias.name == "*"):
                 # ``import a.b`` binds ``a``, which no other spelling of the statement does.

@@ -46,3 +46,25 @@ def parse(text: str) -> ast.Module:
             raise Unreadable(str(error)) from error
         except (RecursionError, MemoryError) as error:
             raise Unreadable("nested too deeply") from error
+
+
+def walk(tree: ast.AST) -> tuple[list[ast.AST], dict[int, ast.AST]]:
+    """Every node, broad before deep as ``ast.walk`` has them, and the parent of each by its id.
+
+    Left out are contexts and operators.
+    """
+    nodes = [tree]
+    parents: dict[int, ast.AST] = {}
+    fields: dict[type[ast.AST], list[str]] = {}
+    for node in nodes:
+        kind = type(node)
+        if kind not in fields:
+            # Contexts and operators hold nothing, and are one object wherever they stand.
+            fields[kind] = [name for name in kind._fields if name not in ("ctx", "op", "ops")]
+        for name in fields[kind]:
+            value = getattr(node, name, None)
+            for child in value if isinstance(value, list) else (value,):
+                if isinstance(child, ast.AST):
+                    parents[id(child)] = node
+                    nodes.append(child)
+    return nodes, parents

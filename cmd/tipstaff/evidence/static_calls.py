@@ -73,7 +73,11 @@ class Calls:
         if name is None:
             self._found.untold(node, "an object named at run time")
         else:
-            self._found.origin(node, name.replace(":", "."))
+            dotted = name.replace(":", ".")
+            if self._names.is_module(dotted.split(".")[0]):
+                self._found.module(node, dotted.split(".")[0])
+            if not self._names.is_module(dotted):
+                self._found.origin(node, dotted)
 
     def _run(self, node: ast.Call, text: str | None) -> None:
         if text is None or self._read is None:

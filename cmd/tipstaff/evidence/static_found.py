@@ -15,11 +15,15 @@ from tipstaff.evidence.static_names import public
 
 @dataclass
 class Found:
-    """What was found so far; ``unresolved`` by line. ``binds`` tells whether the text makes names of a module."""
+    """What was found so far; ``unresolved`` by line.
+
+    ``own`` are the names by which the text would import itself; ``binds`` tells whether it makes names of a module.
+    """
 
     imports: set[str] = field(default_factory=set)
     calls: set[str] = field(default_factory=set)
     unresolved: set[tuple[int, str]] = field(default_factory=set)
+    own: frozenset[str] = frozenset()
     binds: bool = False
 
     def untold(self, node: ast.AST | None, why: str) -> None:
@@ -32,6 +36,8 @@ class Found:
         self.imports |= {name, f"{public(root)}{dot}{rest}" if root else name}
         if root in tables.REACHES or name in tables.REACHES:
             self.untold(node, f"the module {name} runs, or finds, what the text does not name")
+        if name.lstrip(".") in self.own:
+            self.untold(node, f"the module {name} is the text itself")
 
     def origin(self, node: ast.AST, origin: str) -> None:
         """Note that an expression may stand for an origin that is no module."""
@@ -64,9 +70,11 @@ def is_foreign(origin: str) -> bool:
 
 
 def is_error(origin: str) -> bool:
-    """Whether an origin is a builtin exception."""
-    holder, _, kind = origin.partition(".")
-    return holder == "builtins" and kind.split("()")[0].endswith(("Error", "Exception"))
+    """Whether an origin is a builtin exception, or what gives one."""
+    kind = origin.split("()")[0]
+    return kind in tables.ERROR_SOURCES or (
+        is_foreign(kind) and kind.endswith(tables.ERROR_ENDINGS)
+    )
 
 
 def _reaches(origin: str) -> bool:

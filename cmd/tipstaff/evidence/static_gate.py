@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal, cast
 
 from tipstaff.documents import strict_json, strict_yaml
@@ -17,13 +17,16 @@ from tipstaff.evidence.capabilities import MAX_YAML_CHARACTERS, detect
 from tipstaff.evidence.capability_tables import UNREADABLE
 from tipstaff.evidence.language import detect_language
 from tipstaff.evidence.static_found import Found
+from tipstaff.evidence.static_modules import is_standard
 
 Language = Literal["python", "json", "yaml", "rego"]
 MAX_BYTES = 1 << 20
-_MAX_TOKENS = 250_000
+_MAX_TOKENS = 200_000
 _MAX_LISTED = 2_000
 _MAX_SHOWN = 300
 _REGO_TIMEOUT_S = 20.0
+_MAX_BRACKETS = 1_000
+_BRACKET = re.compile(r"[\[\]{}]")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -101,10 +104,12 @@ def _capabilities(source: bytes | str, target: str) -> set[str]:
     return detect(target, detect_language(target, b""), text, None)
 
 
-def _python(text: str, _target: str) -> Found:
+def _python(text: str, target: str) -> Found:
     if sum(1 for _ in _TOKEN.finditer(text)) > _MAX_TOKENS:
         raise _Faulty(f"more than {_MAX_TOKENS} words and signs")
-    return static_python.read(text)
+    parts = PurePosixPath(target).with_suffix("").parts
+    names = {".".join(parts[index:]) for index in range(len(parts))}
+    return static_python.read(text, frozenset(name for name in names if not is_standard(name)))
 
 
 def _json(text: str, target: str) -> Found:
@@ -118,11 +123,22 @@ def _json(text: str, target: str) -> Found:
 def _yaml(text: str, target: str) -> Found:
     if len(text) > MAX_YAML_CHARACTERS:
         raise _Faulty(f"larger than {MAX_YAML_CHARACTERS} characters")
+    if _open_brackets(text) > _MAX_BRACKETS:
+        raise _Faulty("nested too deeply")
     try:
         strict_yaml.loads(text.encode(), file=target)
     except ContractError as error:
         raise _Faulty(error.message) from error
     return Found()
+
+
+def _open_brackets(text: str) -> int:
+    """The most brackets that are open at once: PyYAML takes their square in time, before it refuses them."""
+    most = depth = 0
+    for sign in _BRACKET.findall(text):
+        depth = depth + 1 if sign in "[{" else max(0, depth - 1)
+        most = max(most, depth)
+    return most
 
 
 def _rego(text: str, target: str) -> Found:

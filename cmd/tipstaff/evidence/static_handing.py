@@ -13,12 +13,17 @@ _WATCHED = GETTERS | IMPORTERS | tables.RUNNERS | tables.FINDERS | tables.SCOPES
 
 
 class Handing:
-    """Looks at the place of an expression; ``class_names`` are the targets that class bodies bind, by id."""
+    """Looks at the place of an expression.
 
-    def __init__(self, nodes: list[ast.AST], names: StaticNames, class_names: set[int]) -> None:
+    ``parents`` are the parents of nodes, and ``class_names`` the targets that class bodies bind, by id.
+    """
+
+    def __init__(
+        self, parents: dict[int, ast.AST], names: StaticNames, class_names: set[int]
+    ) -> None:
         self._names = names
         self._class_names = class_names
-        self.parents = {id(child): node for node in nodes for child in ast.iter_child_nodes(node)}
+        self.parents = parents
 
     def escaping(self, node: ast.expr) -> list[str]:
         """What gets out of sight here: modules and functions that take names; mostly nothing."""
@@ -54,7 +59,7 @@ class Handing:
         parent = self.parents.get(id(node))
         if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr):
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-            return all(
+            return parent.value is node and all(
                 isinstance(target, ast.Name) and id(target) not in self._class_names
                 for target in targets
             )
@@ -67,4 +72,4 @@ class Handing:
             return isinstance(parent.op, ast.Not)
         if isinstance(parent, ast.Compare):
             return all(isinstance(how, ast.Is | ast.IsNot) for how in parent.ops)
-        return isinstance(parent, ast.Expr | ast.arguments)
+        return isinstance(parent, ast.Expr)

@@ -14,7 +14,10 @@ _FOLDER = Path(os.__file__).parent
 _CARRIED = frozenset({"builtins", "ctypes", "importlib", "os", "posix", "subprocess", "sys"})
 # The same, where it is certain that the holder is a module.
 _LYING_ABOUT = _CARRIED | frozenset(
-    "asyncio codecs gc inspect marshal multiprocessing pickle pty runpy shutil socket tempfile threading".split()
+    """
+    asyncio bdb code codecs codeop gc imp inspect io marshal multiprocessing pdb pickle pty pydoc runpy shelve shutil
+    signal smtplib socket ssl tempfile threading timeit types urllib webbrowser zipimport
+    """.split()
 )
 
 
@@ -44,6 +47,6 @@ def carried(holder: str | None, attribute: str) -> str | None:
     name = SAME_MODULE.get(attribute, attribute).removeprefix("_")
     if holder is None or "()" in holder or not is_standard_module(holder):
         return name if name in _CARRIED else None
-    if name not in _LYING_ABOUT or name == holder.rsplit(".", 1)[-1]:
+    if name not in _LYING_ABOUT or name == holder:
         return None
     return None if is_standard_module(f"{holder}.{attribute}") else name

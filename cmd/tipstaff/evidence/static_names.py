@@ -6,13 +6,14 @@ import ast
 import builtins
 import sys
 from collections.abc import Iterable
+from functools import lru_cache
 
 from tipstaff.evidence.capability_tables import SAME_MODULE
 from tipstaff.evidence.python_names import Names
 from tipstaff.evidence.python_origins import UNTOLD
 from tipstaff.evidence.static_modules import carried, is_standard_module
 
-_BUDGET = 3_000_000
+_BUDGET = 400_000
 _MAX_PARTS = 12
 
 Origins = frozenset[str]
@@ -64,6 +65,14 @@ class StaticNames(Names):
                 found |= {f"{module}.{name}" for module in self._stars}
         return found
 
+    def resolve(self, node: ast.AST | None) -> Origins:
+        """As for any module; an item of a value is taken for the value."""
+        found = super().resolve(node)
+        if isinstance(node, ast.Subscript) and not found:
+            found = frozenset(o for o in super().resolve(node.value) if "()" in o)
+            self._resolved[id(node)] = found
+        return found
+
     def of_attribute(self, name: str) -> Origins:
         """As for any module; the class of whatever it is taken from is what ``type()`` gives."""
         found = super().of_attribute(name)
@@ -106,6 +115,7 @@ def public(module: str) -> str:
     return name[1:] if name.startswith("_") and name[1:] in sys.stdlib_module_names else name
 
 
+@lru_cache(maxsize=8192)
 def canonical(origin: str) -> str:
     """An origin by the shortest way to it: ``logging.os.system`` is ``os.system``."""
     below = origin.lstrip(".")

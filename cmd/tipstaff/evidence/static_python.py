@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 
 from tipstaff.evidence import python_source
 from tipstaff.evidence import static_tables as tables
@@ -23,19 +24,23 @@ from tipstaff.evidence.static_names import StaticNames, Tangled, joined
 _MAX_NESTING = 3
 _LONGEST_FORMAT = 10_000
 _LONGEST_NAME = 200
-_RESOLVED = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BoolOp, ast.IfExp, ast.NamedExpr)
-_TEXTS = (ast.BinOp, ast.JoinedStr, ast.Subscript, ast.Call)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def read(text: str, nesting: int = 0, outer: StaticNames | None = None) -> Found:
+def read(
+    text: str,
+    own: frozenset[str] = frozenset(),
+    *,
+    nesting: int = 0,
+    outer: StaticNames | None = None,
+) -> Found:
     """Everything that a module names; raises ``Unreadable`` for what Python does not compile.
 
-    ``outer`` are the names around code that stands in a text.
+    ``own`` are the names by which it would import itself, ``outer`` the names around code that stands in a text.
     """
     tree = python_source.parse(text)
     _compile(tree)
-    found = Found()
+    found = Found(own=own)
     try:
         _Gate(tree, found, nesting, outer).read()
     except Tangled:
@@ -67,28 +72,43 @@ class _Gate:
     ) -> None:
         scopes = Scopes(tree)
         self._found = found
-        self._nodes = list(ast.walk(tree))
+        self._nodes, self._parents = python_source.walk(tree)
         self._names = StaticNames(tree, self._nodes, outer)
-        self._handing = Handing(self._nodes, self._names, scopes.class_names)
-        self._calls = Calls(self._names, found, _reader(nesting))
+        self._handing = Handing(self._parents, self._names, scopes.class_names)
+        self._read = _reader(found.own, nesting)
+        self._calls = Calls(self._names, found, self._read)
+        self._class_names = scopes.class_names
         self._docstrings = {
             id(node.value)
             for node in self._nodes
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         }
-        self._takes_errors = any(
-            isinstance(node, _FUNCTIONS) and node.name in tables.ERROR_TAKERS
+        self._errors = {
+            parameter.arg
             for node in self._nodes
-        )
-        self._visitors: dict[type[ast.AST], Callable[..., None]] = {
-            ast.Assign: self._assign,
-            ast.Attribute: self._attribute,
-            ast.Call: self._calls.call,
-            ast.Constant: self._constant,
-            ast.Import: self._import,
-            ast.ImportFrom: self._import_from,
-            ast.MatchClass: self._pattern,
-            ast.Subscript: self._subscript,
+            if isinstance(node, _FUNCTIONS) and node.name in tables.ERROR_TAKERS
+            for parameter in ast.walk(node.args)
+            if isinstance(parameter, ast.arg)
+        }
+        self._visitors: dict[type[ast.AST], list[Callable[..., None]]] = {
+            ast.AnnAssign: [lambda node: self._annotation(node.annotation)],
+            ast.Assign: [self._assign],
+            ast.AsyncFunctionDef: [lambda node: self._annotation(node.returns)],
+            ast.Attribute: [self._resolved, self._attribute],
+            ast.BinOp: [self._made_text],
+            ast.BoolOp: [self._resolved],
+            ast.Call: [self._resolved, self._calls.call, self._made_text],
+            ast.Constant: [self._constant],
+            ast.FunctionDef: [lambda node: self._annotation(node.returns)],
+            ast.IfExp: [self._resolved],
+            ast.Import: [self._import],
+            ast.ImportFrom: [self._import_from],
+            ast.JoinedStr: [self._made_text],
+            ast.MatchClass: [self._pattern],
+            ast.Name: [self._resolved],
+            ast.NamedExpr: [self._resolved],
+            ast.Subscript: [self._resolved, self._subscript, self._made_text],
+            ast.arg: [lambda node: self._annotation(node.annotation)],
         }
 
     def read(self) -> None:
@@ -96,18 +116,23 @@ class _Gate:
         if not self._names.settled:
             self._found.untold(None, "names that stand for one another too often to follow")
         for node in self._nodes:
-            if isinstance(node, _RESOLVED):
-                self._resolved(node)
-            visit = self._visitors.get(type(node))
-            if visit is not None:
+            for visit in self._visitors.get(type(node), ()):
                 visit(node)
-            if isinstance(node, _TEXTS):
-                self._text(node, self._names.text(node))
         self._found.binds = any(map(_binds, self._nodes))
         roots = {name.split(".")[0] for name in self._found.calls if "." in name}
         self._found.imports |= {root for root in roots if root and is_standard(root)}
 
+    def _annotation(self, annotation: ast.expr | None) -> None:
+        """Some decorators and bases evaluate what annotations hold as text, without saying so."""
+        for node in () if annotation is None else ast.walk(annotation):
+            text = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(text, str) and "(" in text and self._read is not None:
+                with suppress(python_source.Unreadable):
+                    self._found.inside(node, self._read(text, self._names))
+
     def _import(self, node: ast.Import) -> None:
+        if id(node) in self._class_names:
+            self._found.untold(node, "a module becomes an attribute of a class")
         for alias in node.names:
             self._found.module(node, alias.name)
             if alias.asname is None:
@@ -123,6 +148,8 @@ class _Gate:
             name = joined(holder, alias.name)
             if may_be_module(name):
                 self._found.module(node, name)
+            if id(node) in self._class_names and self._names.is_module(name):
+                self._found.untold(node, "a module becomes an attribute of a class")
             module = carried(holder, alias.name)
             if module is not None:
                 self._found.module(node, module)
@@ -147,7 +174,8 @@ class _Gate:
             self._found.untold(node, tables.NAMESPACE)
         if node.attr not in tables.LOOKUPS and any(map(self._is_namespace, origins)):
             self._found.untold(node, tables.NAMESPACE)
-        if node.attr == "obj" and (self._takes_errors or any(map(is_error, origins))):
+        given = isinstance(node.value, ast.Name) and node.value.id in self._errors
+        if node.attr == "obj" and (given or any(map(is_error, origins))):
             self._found.untold(node, "what an exception kept as obj")
         if isinstance(node.value, ast.Attribute) and not origins:
             module = carried(None, node.value.attr)
@@ -155,7 +183,7 @@ class _Gate:
                 self._named(node, f"{module}.{node.attr}")
 
     def _is_told(self, node: ast.Attribute) -> bool:
-        call = self._handing.parents.get(id(node))
+        call = self._parents.get(id(node))
         return node.attr == "__getattribute__" and self._calls.is_told(call, node)
 
     def _is_namespace(self, origin: str) -> bool:
@@ -167,7 +195,10 @@ class _Gate:
 
     def _constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str | bytes) and id(node) not in self._docstrings:
-            self._text(node, self._names.text(node))
+            self._made_text(node)
+
+    def _made_text(self, node: ast.AST) -> None:
+        self._text(node, self._names.text(node))
 
     def _text(self, node: ast.AST, text: str | None) -> None:
         if text is None:
@@ -193,10 +224,11 @@ class _Gate:
             self._found.untold(node, "attributes of a pattern named at run time")
 
 
-def _reader(nesting: int) -> Callable[[str, StaticNames], Found] | None:
+def _reader(own: frozenset[str], nesting: int) -> Callable[[str, StaticNames], Found] | None:
+    """What reads code that stands in a text of this depth."""
     if nesting >= _MAX_NESTING:
         return None
-    return lambda text, outer: read(text, nesting + 1, outer)
+    return lambda text, outer: read(text, own, nesting=nesting + 1, outer=outer)
 
 
 def _binds(node: ast.AST) -> bool:

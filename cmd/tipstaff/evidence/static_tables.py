@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import re
 
+from tipstaff.evidence import python_origins
 from tipstaff.evidence.capability_tables import DYNAMIC, METHODS
+from tipstaff.evidence.python_origins import IMPORTERS
 
 RUNNERS = frozenset({"builtins.eval", "builtins.exec", "builtins.compile"})
-# These take the dotted name of what they give.
-FINDERS = frozenset({"pkgutil.resolve_name", "pydoc.locate", "unittest.mock.patch"})
+# These take the dotted name of what they look up.
+FINDERS = python_origins.FINDERS | {"unittest.mock.patch"}
 # These take the names of attributes.
 PICKERS = frozenset({"operator.attrgetter", "operator.methodcaller"})
 SCOPES = frozenset({"builtins.globals", "builtins.locals", "builtins.vars"})
 # Of these the text itself tells what they reach, where it is a constant.
-TOLD_BY_TEXT = RUNNERS | {
-    "builtins.__import__",
-    "importlib.import_module",
-    "importlib.__import__",
-    "pkgutil.resolve_name",
-    "pydoc.locate",
-}
+TOLD_BY_TEXT = RUNNERS | IMPORTERS | python_origins.FINDERS
 # Writing out, and the errors that reading in may raise, make no code.
 HARMLESS = frozenset(
     {
@@ -32,13 +28,22 @@ HARMLESS = frozenset(
 REACHES = frozenset(
     {
         *("builtins.__build_class__", "builtins.__spec__", "dataclasses._create_fn"),
-        *("dbm.dumb", "doctest", "encodings.search_function", "ensurepip", "idlelib"),
+        *("_testcapi", "doctest", "encodings.search_function", "ensurepip", "idlelib"),
         *("importlib.metadata.EntryPoint", "importlib.metadata.entry_points"),
         *("inspect.getclosurevars", "inspect.getgeneratorlocals", "inspect.getinnerframes"),
         *("inspect.getcoroutinelocals", "inspect.getouterframes", "inspect.getmembers"),
-        *("inspect.getmembers_static", "inspect.getmodule", "inspect.get_annotations"),
+        *(
+            "inspect.getasyncgenlocals",
+            "inspect.getmembers_static",
+            "inspect.getmodule",
+            "inspect.get_annotations",
+        ),
         *("jinja2.Environment", "jinja2.Template", "logging.config.fileConfig"),
-        *("logging.config.listen", "multiprocessing.connection", "multiprocessing.managers"),
+        *("logging.config.BaseConfigurator", "logging.config.DictConfigurator"),
+        *("logging.config.listen", "multiprocessing.spawn", "optparse.Values", "pydoc.importfile"),
+        *("pydoc.resolve", "pydoc.safeimport", "xml.dom.domreg", "xml.dom.getDOMImplementation"),
+        *("xmlrpc.server.resolve_dotted_attribute",),
+        *("multiprocessing.connection", "multiprocessing.managers"),
         *("pkg_resources.iter_entry_points", "pkg_resources.load_entry_point"),
         *("pkgutil.find_loader", "pkgutil.get_importer", "pkgutil.get_loader"),
         *("pkgutil.walk_packages", "rlcompleter", "site.addpackage", "site.addsitedir"),
@@ -57,8 +62,9 @@ NAMESPACE = "the namespace of a class or module that is not of this text"
 # An attribute of this name leads from any object to what the text does not name.
 DOORS = frozenset(name for name, found in METHODS.items() if DYNAMIC in found) | frozenset(
     """
-    __base__ __loader__ __objclass__ __reduce__ __reduce_ex__ __self__ __spec__ __subclasshook__ ag_frame
-    ag_code cr_code f_back f_code gi_code get_stack get_type_hints func_code func_globals im_func im_self mro
+    __base__ __defaults__ __kwdefaults__ __loader__ __objclass__ __reduce__ __reduce_ex__ __self__ __spec__
+    __subclasshook__ ag_code ag_frame cr_code enable_load_extension f_back f_code func_code func_globals get_code
+    get_stack get_type_hints gi_code im_func im_self load_extension mro source_to_code
     """.split()
 )
 # Indexed, these lead to classes that the text does not name.
@@ -70,6 +76,7 @@ FORMAT_WALK = re.compile(rf"\{{[^{{}}]*[.\[]__(?!(?:{_HARMLESS})__)\w+__")
 CONSTANTS = frozenset({"__debug__", "__doc__", "__name__", "__package__", "__file__"})
 # An exception keeps, as ``obj``, whatever lacked an attribute; these give exceptions.
 ERROR_SOURCES = frozenset({"sys.exc_info", "sys.exception", "sys.last_exc", "sys.last_value"})
+ERROR_ENDINGS = ("Error", "Exception", "Group")
 ERROR_TAKERS = frozenset({"__aexit__", "__exit__"})
 # Functions to which a module may be handed without being let out of sight, as the first argument.
 KEEPERS = frozenset(
