@@ -71,7 +71,7 @@ FAULTS: dict[str, tuple[Plant, str, str]] = {
         "evasions/star_import_of_a_stranger",
     ),
     "modules hold no modules": (
-        python("tipstaff.evidence.static_names", "carried", lambda *_: None),
+        python("tipstaff.evidence.static_names", "canonical", lambda origin: origin),
         EVASION,
         "evasions/module_with_an_underscore",
     ),
