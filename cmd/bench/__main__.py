@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import approvals
 import decisions
 import programs
 import trail
@@ -26,6 +27,7 @@ PARTS = {
     "contracts": contracts.measure,
     "sandbox": sandbox.measure,
     "trail": trail.measure,
+    "approvals": approvals.measure,
 }
 
 

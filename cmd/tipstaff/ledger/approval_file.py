@@ -35,6 +35,7 @@ from tipstaff.ledger.approval_lines import (
     read_event,
     write_event,
 )
+from tipstaff.ledger.approval_skim import skim
 from tipstaff.ledger.confirmation import fingerprint, is_token
 from tipstaff.ledger.request_row import NewRequest, after, compose
 from tipstaff.ledger.schema import STATUSES
@@ -103,9 +104,10 @@ class ApprovalFile:
         token = secrets.token_urlsafe(32)
 
         def confirmed(entry: Entry, instant: datetime) -> Event:
-            if entry.asked.confirmations == 1:
+            if entry.confirmations == 1:
                 raise refusal.single(key)
-            ends = after(instant, entry.asked.confirm_within_s, field="confirm_within_s")
+            within_s = entry.asked().confirm_within_s
+            ends = after(instant, within_s, field="confirm_within_s")
             return confirmation(key, actor, instant, fingerprint(token), ends)
 
         self._decide(key, confirmed)
@@ -121,7 +123,7 @@ class ApprovalFile:
 
         def approved(entry: Entry, instant: datetime) -> Event:
             first = entry.confirmed
-            is_pair = entry.asked.confirmations > 1
+            is_pair = entry.confirmations > 1
             if not is_pair or (first and is_token(first, token, timestamp(instant))):
                 return decision(key, "approved", instant, actor, note)
             if token is None or first is None:
@@ -178,7 +180,7 @@ class ApprovalFile:
         return [
             key
             for key, entry in fold.entries.items()
-            if entry.decided is None and entry.status(now) == "expired"
+            if entry.outcome == "pending" and entry.status(now) == "expired"
         ]
 
     def _decide(self, key: str, make: Callable[[Entry, datetime], Event]) -> ApprovalRequest:
@@ -233,17 +235,18 @@ class ApprovalFile:
         return fold, seal
 
     def _feed(self, lines: IO[bytes], fold: Fold, seal: Seal) -> None:
-        add, follow = fold.add, seal.follow
-        number = 0
+        number, is_open = 0, seal.is_open
         try:
             for number, line in enumerate(lines, 1):
                 if not line.endswith(b"\n"):
                     raise faults.corrupt(self.path, number, "the line is unfinished")
                 body = line[:-1]
+                if is_open and skim(body, fold):
+                    continue
                 event = read_event(body)
-                if not follow(event, body):
+                if not seal.follow(event, body):
                     raise faults.untrusted(self.path, number)
-                add(event)
+                fold.add(event, body)
         except ContractError as error:
             where = f"{error.field}: " if error.field else ""
             raise faults.corrupt(self.path, number, f"{where}{error.message}") from error
@@ -254,9 +257,9 @@ class ApprovalFile:
         for event in events:
             sealed = store.seal.close(event)
             line = write_event(sealed)
-            store.seal.follow(sealed, line[:-1])
-            store.fold.add(sealed)
-            data += line
+            store.seal.follow(sealed, line)
+            store.fold.add(sealed, line)
+            data += line + b"\n"
         descriptor = store.descriptor
         status = os.fstat(descriptor)
         if status.st_mode & 0o077:

@@ -4,49 +4,57 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tipstaff.documents.approval import ApprovalRequest, ApprovalStatus
+from tipstaff.documents.approval import ApprovalRequest
 from tipstaff.documents.approval_event import ApprovalAsked, ApprovalConfirmed, ApprovalDecided
-from tipstaff.documents.base import parse
+from tipstaff.documents.base import Json, parse
 from tipstaff.errors import ContractError
-from tipstaff.ledger.approval_lines import Event
+from tipstaff.ledger.approval_lines import Event, read_event
 
 _ASKED = set(ApprovalAsked.model_fields) - {"event", "schema_version"}
 
 
 @dataclass(slots=True)
 class Entry:
-    """One request with what became of it; ``confirmed`` is the last step of a pair of confirmations."""
+    """One request with what became of it.
 
-    asked: ApprovalAsked
+    Of events no more is kept than what later ones are held against, and their lines: hundreds of thousands of small
+    objects would cost more than reading them.
+    """
+
+    line: bytes
+    created_at: str
+    expires_at: str
+    confirmations: int
     confirmed: ApprovalConfirmed | None = None
-    decided: ApprovalDecided | None = None
-    is_used: bool = False
+    outcome: str = "pending"
+    decision: bytes = b""
 
-    def status(self, now: str) -> ApprovalStatus:
+    def status(self, now: str) -> str:
         """How it stands at an instant; time is over at its very end."""
-        if self.is_used:
-            return "consumed"
-        if self.decided is not None:
-            return self.decided.status
-        return "expired" if now >= self.asked.expires_at else "pending"
+        if self.outcome == "pending" and now >= self.expires_at:
+            return "expired"
+        return self.outcome
 
     def may_be_asked_again(self, now: str) -> bool:
         """Whether nothing follows from it any more. A rejection stands for good."""
-        if self.is_used:
+        if self.outcome == "consumed":
             return True
-        rejected = self.decided is not None and self.decided.status == "rejected"
-        return not rejected and now >= self.asked.expires_at
+        return self.outcome != "rejected" and now >= self.expires_at
+
+    def asked(self) -> ApprovalAsked:
+        """What was asked."""
+        event = read_event(self.line)
+        assert isinstance(event, ApprovalAsked)  # noqa: S101  it was read as one before
+        return event
 
     def request(self, now: str) -> ApprovalRequest:
         """The request as it stands at an instant."""
-        decided = self.decided
-        fields = {
-            "status": self.status(now),
-            "decided_by": decided.by.model_dump() if decided and decided.by else None,
-            "decided_at": decided.at if decided and decided.by else None,
-            "note": decided.note if decided else None,
-        }
-        return parse(ApprovalRequest, self.asked.model_dump(include=_ASKED) | fields)
+        fields: Json = {"status": self.status(now)}
+        decided = read_event(self.decision) if self.decision else None
+        if isinstance(decided, ApprovalDecided) and decided.by is not None:
+            by = decided.by.model_dump()
+            fields |= {"decided_by": by, "decided_at": decided.at, "note": decided.note}
+        return parse(ApprovalRequest, self.asked().model_dump(include=_ASKED) | fields)
 
 
 class Fold:
@@ -55,68 +63,73 @@ class Fold:
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
 
-    def add(self, event: Event) -> None:
-        """Take the next event. Raises ``ContractError`` where it cannot follow those before it."""
+    def add(self, event: Event, line: bytes) -> None:
+        """Take the next event, with its line. Raises ``ContractError`` where it cannot follow those before it."""
         if isinstance(event, ApprovalAsked):
-            wrong = self._ask(event)
-        elif (entry := self.entries.get(event.key)) is None:
-            wrong = "no request of this key comes before it"
-        elif isinstance(event, ApprovalConfirmed):
-            wrong = _confirm(entry, event)
+            span = event.created_at, event.expires_at
+            self.ask(event.key, event.digest, span, event.confirmations, line)
+        elif isinstance(event, ApprovalDecided):
+            self.decide(event.key, event.status, event.at, is_by=event.by is not None, line=line)
         else:
-            wrong = _decide(entry, event)
-        if wrong is not None:
-            raise ContractError("store.corrupt", wrong, fix="restore the line")
+            self._confirm(event)
 
-    def _ask(self, event: ApprovalAsked) -> str | None:
-        before = self.entries.get(event.key)
-        if not event.key.endswith(event.digest):
-            return "the key is not that of the digest"
-        if event.expires_at <= event.created_at:
-            return "it expires before it is made"
-        if before is not None:
-            if not before.may_be_asked_again(event.created_at):
-                return "the same request stands already"
-            del self.entries[event.key]
-        self.entries[event.key] = Entry(event)
-        return None
+    def ask(
+        self, key: str, digest: str, span: tuple[str, str], confirmations: int, line: bytes
+    ) -> None:
+        """Take a request; ``span`` is when it is made and when it expires. Raises as ``add`` does."""
+        created_at, expires_at = span
+        if not key.endswith(digest):
+            raise _impossible("the key is not that of the digest")
+        if expires_at <= created_at:
+            raise _impossible("it expires before it is made")
+        before = self.entries.pop(key, None)
+        if before is not None and not before.may_be_asked_again(created_at):
+            raise _impossible("the same request stands already")
+        self.entries[key] = Entry(line, created_at, expires_at, confirmations)
+
+    def decide(self, key: str, status: str, at: str, *, is_by: bool, line: bytes) -> None:
+        """Take a decision; ``is_by`` is whether it names somebody. Raises as ``add`` does."""
+        entry = self._known(key)
+        if status == "consumed":
+            if entry.outcome != "approved":
+                raise _impossible("used without an approval")
+            entry.outcome = status
+            return
+        if status == "expired":
+            if entry.outcome != "pending" or at < entry.expires_at:
+                raise _impossible("expired before its time or after a decision")
+        else:
+            _demand_open(entry, at)
+            if not is_by:
+                raise _impossible("a decision by nobody")
+            if status == "approved" and entry.confirmations > 1:
+                first = entry.confirmed
+                if first is None or not at < (first.token_expires_at or ""):
+                    raise _impossible("approved without a first confirmation in time")
+        entry.outcome, entry.decision, entry.confirmed = status, line, None
+
+    def _confirm(self, event: ApprovalConfirmed) -> None:
+        entry = self._known(event.key)
+        _demand_open(entry, event.at)
+        if entry.confirmations == 1:
+            raise _impossible("a first confirmation where one is enough")
+        if (event.token_sha256 is None) != (event.token_expires_at is None):
+            raise _impossible("a token needs an end")
+        entry.confirmed = event if event.token_sha256 else None
+
+    def _known(self, key: str) -> Entry:
+        entry = self.entries.get(key)
+        if entry is None:
+            raise _impossible("no request of this key comes before it")
+        return entry
 
 
-def _confirm(entry: Entry, event: ApprovalConfirmed) -> str | None:
-    if wrong := _not_open(entry, event.at):
-        return wrong
-    if entry.asked.confirmations == 1:
-        return "a first confirmation where one is enough"
-    if (event.token_sha256 is None) != (event.token_expires_at is None):
-        return "a token needs an end"
-    entry.confirmed = event if event.token_sha256 else None
-    return None
+def _demand_open(entry: Entry, at: str) -> None:
+    if entry.outcome != "pending":
+        raise _impossible("the request is decided already")
+    if not entry.created_at <= at < entry.expires_at:
+        raise _impossible("not within the request's time")
 
 
-def _decide(entry: Entry, event: ApprovalDecided) -> str | None:
-    if event.status == "consumed":
-        if entry.is_used or entry.decided is None or entry.decided.status != "approved":
-            return "used without an approval"
-        entry.is_used = True
-        return None
-    if event.status == "expired":
-        if entry.decided is not None or event.at < entry.asked.expires_at:
-            return "expired before its time or after a decision"
-    elif wrong := _not_open(entry, event.at):
-        return wrong
-    elif event.by is None:
-        return "a decision by nobody"
-    elif event.status == "approved" and entry.asked.confirmations > 1:
-        first = entry.confirmed
-        if first is None or not event.at < (first.token_expires_at or ""):
-            return "approved without a first confirmation in time"
-    entry.decided, entry.confirmed = event, None
-    return None
-
-
-def _not_open(entry: Entry, at: str) -> str | None:
-    if entry.decided is not None:
-        return "the request is decided already"
-    if not entry.asked.created_at <= at < entry.asked.expires_at:
-        return "not within the request's time"
-    return None
+def _impossible(what: str) -> ContractError:
+    return ContractError("store.corrupt", what, fix="restore the line")

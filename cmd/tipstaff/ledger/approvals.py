@@ -40,6 +40,8 @@ __all__ = ["Approvals", "Material", "NewRequest"]
 
 _columns = approvals.c
 _shown = [column for column in _columns if column.name not in ("document", "diff")]
+# Of requests that one name got within one microsecond, the one that goes on was asked last.
+_ENDED = _columns.status.in_(("consumed", "expired"))
 _DIGITS = frozenset("0123456789abcdef")
 
 
@@ -237,7 +239,7 @@ class Approvals:
         now = self._now()
         with reading(self._database) as connection:
             rows = connection.execute(
-                select(*_shown).order_by(_columns.created_at, _columns.key)
+                select(*_shown).order_by(_columns.created_at, ~_ENDED, _columns.key)
             ).all()
         return [self._request(row, now) for row in rows]
 
@@ -276,7 +278,7 @@ class Approvals:
 def _named(connection: Connection, key: str) -> Any:
     """The last row that was asked by this very key; None where there is none."""
     last = select(*_shown).where(_columns.digest == name_digest(key))
-    return connection.execute(last.order_by(_columns.created_at.desc()).limit(1)).first()
+    return connection.execute(last.order_by(_columns.created_at.desc(), _ENDED).limit(1)).first()
 
 
 def _stands(now: str) -> ColumnElement[bool]:
