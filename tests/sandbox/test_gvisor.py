@@ -23,6 +23,7 @@ from tipstaff.sandbox.backend import RunSpec
 from tipstaff.sandbox.gvisor import backend as gvisor
 from tipstaff.sandbox.gvisor import bundle, program
 from tipstaff.sandbox.gvisor.backend import GvisorBackend
+from tipstaff.sandbox.launch import Running
 
 TESTS = Path(__file__).parents[1]
 SPEC = RunSpec(("/bin/true",), Path("/srv/input"), strict(), readonly=(Path("/opt/tool"),))
@@ -232,6 +233,35 @@ def test_a_commands_own_exit_code_is_kept(
     backend: GvisorBackend, tmp_path: Path, code: int
 ) -> None:
     assert run_inside(backend, f"raise SystemExit({code})", tmp_path / "in").exit_code == code
+
+
+CLAIM = "import sys; sys.stderr.write('running container: x\\n'); sys.exit(128)"
+
+
+def test_a_command_that_says_what_a_broken_gvisor_says_keeps_its_exit_code(
+    backend: GvisorBackend, tmp_path: Path
+) -> None:
+    result = run_inside(backend, CLAIM, tmp_path / "in")
+    assert (result.exit_code, result.stderr) == (128, "running container: x\n")
+
+
+def test_what_gvisor_itself_fails_of_is_no_exit_code(
+    backend: GvisorBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told by the file that only gVisor writes to, which the host fills here in its place."""
+    backend.probe()
+    release = gvisor._release
+
+    def fill(running: Running) -> None:
+        place = Path(f"/proc/{running.supervised.root_pid}/root{bundle.LOG}")
+        place.write_text('{"msg":"waiting on container: EOF","level":"error"}')
+        release(running)
+
+    monkeypatch.setattr(gvisor, "_release", fill)
+    with pytest.raises(SandboxError, match="waiting on container: EOF") as caught:
+        run_inside(backend, "raise SystemExit(128)", tmp_path / "in")
+    assert caught.value.code == "sandbox.setup"
+    assert run_inside(backend, "raise SystemExit(3)", tmp_path / "in").exit_code == 3
 
 
 def test_a_command_that_is_not_there_is_no_exit_code(

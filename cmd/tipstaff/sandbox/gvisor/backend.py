@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import subprocess
 import time
 from contextlib import ExitStack
@@ -40,7 +39,7 @@ INSTALL = "run `tipstaff sandbox install gvisor`, which takes Go and some minute
 programs = runsc.programs
 _BLOCK_BYTES = 512
 _BROKEN_EXIT_CODE = 128
-_BROKEN = re.compile(rb"^(?:running|starting|waiting on) container\b.*\Z", re.M | re.S)
+_LOG_BYTES = 1 << 16
 # What gVisor's own processes take beside the guest's: measured at 20 MiB and 40 threads, more with each guest's.
 _SPARE_MB = 64
 _SPARE_PROCESSES = 512
@@ -101,7 +100,8 @@ def _complete(running: Running, spec: RunSpec) -> Finished:
     with ExitStack() as stack:
         folders = open_all(root, tuple(bundle.WRITABLE.values()))
         memory = open_memory(control, timeout_s=_left(running))
-        for descriptor in (memory, *folders.values()):
+        log = os.open(root + bundle.LOG, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        for descriptor in (memory, log, *folders.values()):
             stack.callback(os.close, descriptor)
         limit_processes(control, bundle.CGROUP, limits.processes, timeout_s=_left(running))
         if group is not None:
@@ -113,10 +113,10 @@ def _complete(running: Running, spec: RunSpec) -> Finished:
         _release(running)
         ended = supervise(watched, limits, group=group, folders=tuple(folders.values()))
         taken = take(folders[bundle.WRITABLE[SCRATCH]], spec.outputs, root=SCRATCH)
+        said = os.pread(log, _LOG_BYTES, 0)
     finished = running.judge(ended, taken)
-    broken = finished.exit_code == _BROKEN_EXIT_CODE and _BROKEN.search(ended.stderr)
-    if broken:
-        raise _refusal(broken[0], finished.exit_code)
+    if finished.exit_code == _BROKEN_EXIT_CODE and said:
+        raise _broken(said)
     return finished
 
 
@@ -163,7 +163,11 @@ def _refusal(stderr: bytes, exit_code: int | None) -> SandboxError:
     """The error for a gVisor, or a bubblewrap around it, that ended before its command began."""
     if b"container: " not in stderr:
         return bubblewrap.setup_failure(stderr, exit_code)
-    said = visible(stderr.decode("utf-8", "replace").strip(), limit=500)
+    return _broken(stderr)
+
+
+def _broken(complaint: bytes) -> SandboxError:
+    said = visible(complaint.decode("utf-8", "replace").strip(), limit=500)
     return SandboxError(
         "sandbox.setup",
         f"gvisor: runsc did not set up a sandbox: {said}",

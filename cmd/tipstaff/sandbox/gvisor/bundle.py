@@ -18,6 +18,7 @@ NAME = "run"
 CONFIG = "/bundle/config.json"
 CONTROL = f"/state/runsc-{NAME}.sock"
 CGROUP = f"/{NAME}"
+LOG = "/state/errors"
 _MIB = 1 << 20
 _ROOT = "/root"
 _COVERED = "/covered"
@@ -48,8 +49,8 @@ FLAGS = (
 def arguments(spec: RunSpec, runsc: Path, sources: Mapping[Path, Path] | None = None) -> list[str]:
     """bubblewrap's arguments, with gVisor as its command. ``sources`` says where else a host path is taken from.
 
-    gVisor reads its config from ``CONFIG``. Raises ``SandboxError`` for a visible path that would cover the layout
-    itself.
+    gVisor reads its config from ``CONFIG``, and writes what it fails of to ``LOG``, out of the guest's reach.
+    Raises ``SandboxError`` for a visible path that would cover the layout itself.
     """
     moved = sources or {}
     line = [*_OUTER, "--proc", "/proc", "--dev", "/dev"]
@@ -66,7 +67,7 @@ def arguments(spec: RunSpec, runsc: Path, sources: Mapping[Path, Path] | None = 
         line += ("--ro-bind", str(moved.get(path, path)), _outside(path))
     line += ("--ro-bind", str(moved.get(spec.workdir, spec.workdir)), _ROOT + spec.work)
     line += ("--ro-bind", str(runsc), "/runsc", "--chdir", "/")
-    return [*line, "--", "/runsc", *FLAGS, "run", "--bundle=/bundle", NAME]
+    return [*line, "--", "/runsc", *FLAGS, f"--log={LOG}", "run", "--bundle=/bundle", NAME]
 
 
 def config(spec: RunSpec) -> dict[str, Any]:
