@@ -13,8 +13,8 @@ import sys
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), *sys.argv[2:]]
 
 import anyio
-from outcome import inner, leave, numbered
-from session import Gone, Late, converse
+from outcome import NOT_PROBED, inner, leave, numbered
+from session import Gone, converse
 from stdio import Server, end_others, streams, worked
 from tape import Fault, Tape
 from watch import Watcher
@@ -22,7 +22,6 @@ from watch import Watcher
 OUT = "/scratch/observed"
 FOLDERS = ("/scratch", "/tmp", "/dev/shm")
 PR_SET_DUMPABLE = 4
-PATIENCE = 5
 COUNTERS = {
     "Tcp": ("ActiveOpens", "AttemptFails"),
     "Udp": ("OutDatagrams",),
@@ -39,20 +38,14 @@ class Observing:
 
     def sessions(self):
         """Two whole sessions, the second to be held against the first; raises ``Fault``."""
-        probing, patience = True, 1
-        found = []
+        probing, found = True, []
         while len(found) < 2:
             try:
-                found.append(self._session((probing, patience, not found)))
-            except Gone as gone:
-                if not probing:
-                    raise Fault("unreachable", "the server ended before it was greeted") from gone
+                found.append(self._session((probing, not found)))
+            except Gone:  # a server that is not probed has no reason for it
                 probing = False
-            except Late as late:
-                if patience > 1:
-                    raise Fault("incomplete", "the server answers the probe too late") from late
-                patience = PATIENCE
-                found.clear()
+        if not probing:
+            found[0]["notes"].append(NOT_PROBED)
         return found
 
     def _session(self, plan):
@@ -90,6 +83,8 @@ class Observing:
                 tried[what] = tried.get(what, 0) + times
         works = bool(self.watchers) and all(watcher.works for watcher in self.watchers)
         noise = [line for tape in self.tapes for line in tape.noise]
+        if not works:
+            tried |= counters()
         return {
             "watched": "system_calls" if works else "counters",
             "attempts": [
@@ -104,7 +99,6 @@ class Observing:
             "requests": sorted({method for tape in self.tapes for method in tape.requests}),
             "stderr": self.last_words,
             "received_bytes": sum(tape.received for tape in self.tapes),
-            "counters": {} if works else counters(),
         }
 
 
@@ -139,7 +133,7 @@ def counters():
     for names, values in zip(rows[::2], rows[1::2], strict=False):
         for name in COUNTERS.get(names[0].rstrip(":"), ()):
             if name in names and values[names.index(name)] != "0":
-                found[f"{names[0]}{name}"] = int(values[names.index(name)])
+                found["network", "counted", f"{names[0]} {name}"] = int(values[names.index(name)])
     return found
 
 

@@ -3,8 +3,10 @@
 import json
 import os
 
-from session import Gone, Late
+from session import Gone
 from tape import Fault
+
+NOT_PROBED = "the server ends, or says no more, at server/discover; it was greeted anew without"
 
 
 def inner(error):
@@ -14,7 +16,7 @@ def inner(error):
         one = waiting.pop(0)
         if isinstance(one, BaseExceptionGroup):
             waiting += one.exceptions
-        elif isinstance(one, (Fault, Late, Gone)):
+        elif isinstance(one, (Fault, Gone)):
             return one
         else:
             other = one

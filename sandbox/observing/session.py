@@ -30,10 +30,6 @@ WORKING = 0.01
 CLIENT = types.Implementation(name="tipstaff", version="1")
 
 
-class Late(Exception):
-    """The server answered the probe after all, once it had been greeted in the old way."""
-
-
 class Gone(Exception):
     """The server ended at the probe, or is deaf since, which a server that knows none may be."""
 
@@ -44,8 +40,10 @@ class Conversation:
     def __init__(self, session, tape, work):
         self.session, self.tape, self.work = session, tape, work
         self.limits = tape.limits
-        self.era, self.greeting, self.probe = None, None, None
+        self.era, self.greeting = None, None
         self.notes = []
+        # What was listed last, while nothing else was asked since.
+        self._listed = None
 
     async def ask(self, send, seconds, silent_s=None):
         """The bytes of the answer to one request; raises ``Fault``, or ``TimeoutError`` with the reason."""
@@ -94,9 +92,9 @@ class Conversation:
         if text not in self.notes and len(self.notes) < self.tape.kept["noise"]:
             self.notes.append(text)
 
-    async def greet(self, probing, patience=1):
+    async def greet(self, probing):
         """Say hello: by ``server/discover``, and where that is not known by ``initialize``."""
-        if probing and await self._discover(patience):
+        if probing and await self._discover():
             return
         try:
             self.greeting = await self.ask(self.session.initialize, self.limits["start_s"])
@@ -117,21 +115,19 @@ class Conversation:
         if self.session.initialize_result is None:
             raise Fault("incomplete", f"the answer to initialize is none: {'; '.join(self.notes)}")
 
-    async def _discover(self, patience):
-        wait = self.limits["probe_s"] * patience
+    async def _discover(self):
         try:
+            wait = self.limits["probe_s"]
             answer = await self.ask(self.session.discover, self.limits["start_s"], wait)
-        except TimeoutError:
-            answer = None
-            self._note("server/discover was never answered")
-        self.probe = self.tape.asked[-1].id if self.tape.asked else None
+        except TimeoutError as error:
+            raise Gone from error
         if self.session.discover_result is not None:
             # The last one: a first may have been asked in a version that the server does not speak.
-            self.era, self.greeting = "discover", self.tape.answers[self.probe]
+            self.era, self.greeting = "discover", self.tape.answers[self.tape.asked[-1].id]
             return True
-        if answer is None and "server/discover was never answered" not in self.notes:
+        if answer is None:
             raise Gone
-        self.notes = [note for note in self.notes if "the SDK" not in note]
+        self.notes.clear()
         return False
 
     def advertised(self):
@@ -149,12 +145,7 @@ class Conversation:
                 raise Fault(
                     "incomplete", f"the lists are more than {self.limits['list_bytes']} bytes"
                 )
-        if self.probe in self.tape.answers and self.era == "initialize" and self._is_modern():
-            raise Late
         return found
-
-    def _is_modern(self):
-        return "result" in plain(self.tape.answers[self.probe])
 
     async def _list(self, member, request, is_advertised):
         pages, cursor, seen, entries = [], None, set(), 0
@@ -225,7 +216,9 @@ class Conversation:
         return [await self._call_once(wanted) for _ in range(wanted["times"])]
 
     async def _call_once(self, wanted):
-        refused = await self._difference(wanted)
+        if self._listed is None:
+            self._listed = await self._tools()
+        refused, self._listed = _difference(self._listed, wanted), None
         if refused is not None:
             return {"refused": refused}
         params = types.CallToolRequestParams(name=wanted["tool"], arguments=wanted["arguments"])
@@ -238,35 +231,28 @@ class Conversation:
             return {"refused": str(error)}
         if answer is None:
             raise Fault("incomplete", f"the server ended while {wanted['tool'][:100]!r} was called")
-        refused = await self._difference(wanted)
+        self._listed = await self._tools()
+        refused = _difference(self._listed, wanted)
         return {"answer": answer} if refused is None else {"refused": f"{refused}, after the call"}
 
-    async def _difference(self, wanted):
-        """Why the tool that the server lists now is not the wanted one; None if it is."""
+    async def _tools(self):
+        """Every tool that the server lists now."""
         pages = await self._list("tools", types.ListToolsRequest, True)
-        tools = [tool for page in pages for tool in plain(page)["result"]["tools"]]
-        named = [
-            tool for tool in tools if isinstance(tool, dict) and tool.get("name") == wanted["tool"]
-        ]
-        if len(named) != 1:
-            return "the tool is not listed" if not named else "the tool is listed more than once"
-        if definition_sha256(named[0]) != wanted["definition_sha256"]:
-            return "the tool's definition is another one now"
-        return None
+        return [tool for page in pages for tool in plain(page)["result"]["tools"]]
 
 
 async def converse(streams, job, tape, work, plan):
-    """A whole session: what came of it as data, with answers as bytes. Raises ``Fault``, ``Late`` and ``Gone``.
+    """A whole session: what came of it as data, with answers as bytes. Raises ``Fault`` and ``Gone``.
 
-    ``plan`` is whether to probe, how patiently, and whether this is the session with the calls.
+    ``plan`` is whether to probe, and whether this is the session with the calls.
     """
     read, write = streams
-    probing, patience, first = plan
+    probing, first = plan
     sdk.DISCOVER_TIMEOUT_SECONDS = tape.limits["start_s"] + tape.limits["whole_s"]
     callbacks = _callbacks(job["client_capabilities"])
     async with ClientSession(read, Noted(write, tape), client_info=CLIENT, **callbacks) as session:
         talk = Conversation(session, tape, work)
-        await talk.greet(probing, patience)
+        await talk.greet(probing)
         passes = [await talk.lists()]
         calls = {}
         if first:
@@ -282,6 +268,18 @@ async def converse(streams, job, tape, work, plan):
             "calls": calls,
             "notes": talk.notes,
         }
+
+
+def _difference(tools, wanted):
+    """Why the tool that a server lists is not the wanted one; None if it is."""
+    named = [
+        tool for tool in tools if isinstance(tool, dict) and tool.get("name") == wanted["tool"]
+    ]
+    if len(named) != 1:
+        return "the tool is not listed" if not named else "the tool is listed more than once"
+    if definition_sha256(named[0]) != wanted["definition_sha256"]:
+        return "the tool's definition is another one now"
+    return None
 
 
 def _callbacks(capabilities):

@@ -15,8 +15,8 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), *sys.argv[2:]]
 import anyio
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
-from outcome import inner, leave, numbered
-from session import Gone, Late, converse
+from outcome import NOT_PROBED, inner, leave, numbered
+from session import Gone, converse
 from tape import Fault, Tape
 
 MIB = 1 << 20
@@ -70,21 +70,19 @@ class Site:
         probing, found = True, []
         while len(found) < 2:
             try:
-                found.append(anyio.run(self._session, (probing, self._patience(), not found)))
+                found.append(anyio.run(self._session, (probing, not found)))
             except BaseExceptionGroup as group:
                 error = inner(group)
-            except (Fault, Late, Gone) as lone:
+            except (Fault, Gone) as lone:
                 error = lone
             else:
                 continue
             if not probing or not isinstance(error, Gone) or self.tapes[-1].fault is not None:
                 raise self._fault(error) from error
             probing = False
+        if not probing:
+            found[0]["notes"].append(NOT_PROBED)
         return found
-
-    def _patience(self):
-        limits = self.job["limits"]["session"]
-        return limits["remote_s"] / limits["probe_s"]
 
     def _fault(self, error):
         if self.tapes[-1].fault is not None:
@@ -97,7 +95,8 @@ class Site:
 
     async def _session(self, plan):
         limits = self.job["limits"]
-        remote = {**limits["session"], "silent_s": limits["session"]["remote_s"]}
+        wait = limits["session"]["remote_s"]
+        remote = {**limits["session"], "silent_s": wait, "probe_s": wait}
         received = sum(tape.received for tape in self.tapes)
         tape = Tape(remote, limits["kept"], received)
         tape.secrets = self.job["headers"]

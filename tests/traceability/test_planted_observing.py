@@ -71,8 +71,8 @@ FAULTS: dict[str, tuple[Plant, str, dict[str, Any]]] = {
     "M2: what is listed now is not looked at": (
         driver(
             "session.py",
-            "        if len(named) != 1:",
-            "        return None\n        if len(named) != 1:",
+            "    if len(named) != 1:",
+            "    return None\n    if len(named) != 1:",
         ),
         "test_call_is_refused_where_the_tool_is_another_one_now",
         {},

@@ -15,7 +15,10 @@ Watched = Literal["system_calls", "counters", "nothing"]
 
 
 class Attempt(Contract):
-    """Something that the server tried and the sandbox refused or kept in: ``what`` is an address or a path."""
+    """Something that the server tried and the sandbox refused or kept in: ``what`` is an address or a path.
+
+    ``call`` is the system call; ``counted`` where the kernel tells of numbers only, and ``what`` is its counter.
+    """
 
     kind: Literal["network", "write", "socket"]
     call: str

@@ -20,7 +20,7 @@ from tipstaff.drift.observing.origin import Origin
 from tipstaff.drift.observing.reading import Heard
 from tipstaff.drift.observing.target import Call, Target
 from tipstaff.errors import SandboxError, UnobservedError
-from tipstaff.sandbox import toolchain
+from tipstaff.sandbox import identity, toolchain
 from tipstaff.sandbox.backend import SCRATCH, RunSpec, SandboxBackend
 from tipstaff.sandbox.folder import temporary_folder
 
@@ -28,6 +28,7 @@ OUT = f"{SCRATCH}/observed"
 _INDEX = f"{OUT}/index.json"
 INDEX_BYTES = 8 << 20
 _TAIL = 400
+_FIX = "see what the server needs to start, and call it with less at once"
 
 
 class Isolating(Protocol):
@@ -65,6 +66,8 @@ def observe_inside(
         spec = _spec(target, origin, isolation.profile, work, folder)
         job = _job(target, origin, spec, values, calls)
         (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+        if identity.is_real_root():
+            identity.hand_over(folder)
         result, outputs = backend.run(spec)
     return _heard(result, outputs)
 
@@ -128,8 +131,11 @@ def heard(index: bytes, file: Callable[[str], bytes | None], result: SandboxResu
 def _heard(result: SandboxResult, outputs: Mapping[str, bytes]) -> Heard:
     index = outputs.get(_INDEX)
     if index is None:
+        raise UnobservedError("contract.unreachable", _why(result), fix=_FIX)
+    if result.refused:
+        left = "; ".join(f"{one.path} {one.reason}" for one in result.refused[:3])
         raise UnobservedError(
-            "contract.unreachable", _why(result), fix="see what the server needs to start"
+            "contract.incomplete", f"not all that was seen can be taken: {left}", fix=_FIX
         )
     return heard(index, lambda name: outputs.get(f"{OUT}/{name}"), result)
 

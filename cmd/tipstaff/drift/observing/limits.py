@@ -18,7 +18,7 @@ class ObservingLimits(Contract):
 
     schema_version: SchemaVersion
     run: RunLimits
-    session: dict[str, int]
+    session: dict[str, int | float]
     kept: dict[str, int]
     expected_sockets: list[str]
     calls: dict[str, Json]

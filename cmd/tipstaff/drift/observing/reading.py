@@ -30,10 +30,8 @@ class Heard:
     def report(self, transport: str) -> ObservationReport:
         """What happened besides, as the driver told it."""
         told = dict(self.index["report"])
-        counted = told.pop("counters", {})
         sessions = self.index["sessions"]
         notes = list(dict.fromkeys(note for session in sessions for note in session["notes"]))
-        notes += [f"the kernel counted {name}: {number}" for name, number in counted.items()]
         pages = sum(len(p) for s in sessions for found in s["passes"] for p in found.values())
         whole = {
             **told,
@@ -57,7 +55,7 @@ class Heard:
         if fault is not None:
             raise UnobservedError(
                 f"contract.{fault['code']}",
-                visible(str(fault["message"]), limit=600),
+                visible(str(fault["message"]), limit=500),
                 fix="see what the server needs, and capture it again",
             )
 
