@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from ratios import Promise, compare, elapsed
+from scene import govern
 
+from tipstaff import Engine
+from tipstaff.cli.contracts import observing
 from tipstaff.documents.contract import Snapshot, snapshot, text
 from tipstaff.drift.diff import diff
+from tipstaff.drift.observing.target import Call, Observation, Target
+from tipstaff.healing.contracts import Wanted
+from tipstaff.healing.pins.checking import check
 
 _FEW, _MANY = 1000, 10_000
 _CHANGED = 0.05
 _PARAMETERS = 6
+_SERVER = Path(__file__).parents[2] / "tests" / "support" / "servers" / "raw.py"
+_NAMES = ["one", "other", "third"]
 
 
 def measure() -> Iterator[Promise]:
@@ -24,10 +35,31 @@ def measure() -> Iterator[Promise]:
     same = _contracts(_FEW, 0)
     yield Promise("the same with nothing changed / json.loads of both", _ratios(same), 2)
     turned = (same[0], _turned(same[1]))
-    yield Promise("nothing but the order of keys changed / json.loads of both", _ratios(turned), 2)
+    yield Promise("nothing but the order of keys changed / json.loads of both", _ratios(turned), 3)
     many = _contracts(_MANY, _CHANGED)
     grown = [elapsed(_diffing(many)) / elapsed(_diffing(few)) for _ in range(5)]
     yield Promise("diff of 10,000 tools / of 1,000", grown, 12)
+    yield Promise("contracts check of three local servers / of one", _side_by_side(), 2.5)
+
+
+def _side_by_side() -> list[float]:
+    """How much longer three servers take than one; a processor each, and it would be 1."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        govern(folder, 1)
+        command = json.dumps([sys.executable, str(_SERVER), "plain"])
+        servers = "".join(f"    {name}: {{command: {command}}}\n" for name in _NAMES)
+        with (folder / "tipstaff.yaml").open("a", encoding="utf-8") as file:
+            file.write(f"contracts:\n  servers:\n{servers}")
+        with Engine.open(str(folder)) as engine:
+
+            def observe(target: Target, calls: Sequence[Call]) -> Observation:
+                return observing.observe(engine.project, target, calls)
+
+            def checking(names: Sequence[str]) -> Callable[[], object]:
+                return lambda: check(engine, names, Wanted("error"), observe)
+
+            return compare(checking(_NAMES), checking(_NAMES[:1]), times=1, rounds=5)
 
 
 def _ratios(pair: tuple[Snapshot, Snapshot]) -> list[float]:
