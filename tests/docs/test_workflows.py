@@ -18,6 +18,8 @@ WORKFLOWS = sorted(name for name in tracked() if re.search(r"\bworkflows/[^/]+\.
 _PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*$")
 _USES = re.compile(r"^[\s-]*uses:\s*(.*)$", re.MULTILINE)
 
+# What a job may do that pushes a branch and opens a pull request; nothing merges.
+PROPOSING = {"contents": "write", "pull-requests": "write"}
 every_workflow = pytest.mark.parametrize("name", WORKFLOWS)
 
 
@@ -30,7 +32,11 @@ def faults(text: str) -> list[str]:
     found += [f"in a script: {step['run']}" for step in steps if "${{" in step.get("run", "")]
     if workflow.get("permissions") != {"contents": "read"}:
         found.append(f"permissions: {workflow.get('permissions')}")
-    found += [f"permissions: {job['permissions']}" for job in jobs if "permissions" in job]
+    for name, job in workflow["jobs"].items():
+        if job.get("permissions", PROPOSING) != PROPOSING or (
+            "permissions" in job and name != "propose"
+        ):
+            found.append(f"permissions: {job['permissions']}")
     for step in steps:
         if str(step.get("uses", "")).startswith("actions/checkout@"):
             kept = step.get("with", {}).get("persist-credentials", True)
@@ -75,6 +81,40 @@ def test_planted_fault_is_found(sound: str, faulty: str) -> None:
     text = (ROOT / ".github/workflows/govern.yml").read_text(encoding="utf-8")
     assert sound in text
     assert faults(text.replace(sound, faulty, 1)) != []
+
+
+@pytest.mark.req("CI-04")
+@pytest.mark.parametrize(
+    ("sound", "faulty"),
+    [
+        ("      pull-requests: write", "      pull-requests: write\n      actions: write"),
+        ("  propose:", "  publish:"),
+        ("github.token", "secrets.TOKEN"),
+        (
+            "SERVERS: ${{ inputs.servers }}\n        run: |",
+            "A: 1\n        run: |\n          echo ${{ inputs.servers }}",
+        ),
+        ("@b4b15b8c7c6ac21ea08fcf65892d2ee8f75cf882 # v4.4.3", "@v4"),
+        ("|| code=$?", "|| true"),
+    ],
+)
+def test_planted_fault_of_the_drift_check_is_found(sound: str, faulty: str) -> None:
+    text = (ROOT / "cmd/tipstaff/starter/workflows/drift-check.yml").read_text(encoding="utf-8")
+    assert sound in text
+    assert faults(text) == []
+    assert faults(text.replace(sound, faulty, 1)) != []
+
+
+@pytest.mark.req("CI-01")
+def test_drift_check_runs_daily_on_demand_and_on_pull_requests_and_never_merges() -> None:
+    text = (ROOT / "cmd/tipstaff/starter/workflows/drift-check.yml").read_text(encoding="utf-8")
+    workflow: Any = yaml.safe_load(text)
+    events = workflow[True]  # YAML reads "on" as a boolean
+    assert set(events) == {"schedule", "workflow_dispatch", "pull_request"}
+    [daily] = events["schedule"]
+    assert re.fullmatch(r"\d+ \d+ \* \* \*", daily["cron"])
+    assert "github.event_name != 'pull_request'" in workflow["jobs"]["propose"]["if"]
+    assert not re.search(r"\bmerge\b|auto-merge|push --|git push", text)
 
 
 def test_workflow_and_gate_call_the_same_target() -> None:

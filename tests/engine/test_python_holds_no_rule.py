@@ -37,6 +37,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"audit", "auto-if-tests-pass", "propose"},
         "the words for a person's answer, and the class that nobody is asked about",
     ),
+    "cli/contracts/__init__.py": ({"propose"}, "the name of a command"),
     "cli/output.py": (EFFECTS, "colours of effects"),
     "cli/policy/new.py": (EFFECTS - {"allow"}, "what a new rule can be made to give"),
     "cli/sandbox/choice.py": ({"strict"}, "the profile that `sandbox escape` tries backends under"),

@@ -222,7 +222,7 @@ def test_file_out_of_reach_is_left_and_told(workshop: Workshop) -> None:
         "docs/CODEOWNERS",
     }
     assert "is in a file that no proposal may touch" in scene.body()
-    assert "2 files in vendored or generated folders" in scene.body()
+    assert "2 in vendored or generated folders" in scene.body()
 
 
 def test_only_named_folders_are_searched(workshop: Workshop) -> None:

@@ -108,6 +108,7 @@ ROWS = {
     "C-21": "declared versions are compared besides, and a version that lies is an error",
     "C-22": "0 without a finding to fail on, 1 with one, 2 for bad input",
     "KG-05": "declared contract versions are used",
+    "CI-01": "contracts are checked daily, on demand and on pull requests; what drifted is proposed and never merged",
     "CI-02": "deleting a test of the policy turns its gate red, and the lines are named",
     "CI-03": "the command line gives the verdict that plain OPA gives",
     "CI-06": "an edit of the policy shows what it does to verdicts, and loosening needs a word",

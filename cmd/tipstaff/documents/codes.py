@@ -124,6 +124,8 @@ ERRORS: Mapping[str, str] = MappingProxyType(
         "config.empty_value": "a setting has no value",
         "config.not_a_mapping": "a configuration file is not a mapping of settings",
         "config.syntax": "a file is not the YAML that it must be",
+        "contract.ambiguous": "two tools of a server have one name, so its contract cannot be pinned",
+        "contract.candidate_unknown": "no contract of this digest was observed and kept",
         "contract.canary_failed": "a call that is to be recorded answers with an error",
         "contract.canary_mask": "a mask covers nothing of an answer",
         "contract.canary_refused": "a recorded call is of another tool than the server has now",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from tipstaff.documents.base import Contract, Identifier, Sha256
-from tipstaff.documents.contract_facts import ContractChange, ContractVersion
+from tipstaff.documents.contract_facts import CanaryOutcome, ContractChange, ContractVersion
 
 
 class PinFacts(Contract):
@@ -13,7 +13,7 @@ class PinFacts(Contract):
 
     ``status`` is ``compared``, ``unbaselined`` where nothing was pinned, ``removed``, ``unreadable``, or ``foreign``
     where the file holds another server's contract. ``observed_digest`` is that of what the server was seen to
-    advertise, null where nobody asked it.
+    advertise, null where nobody asked it; ``canaries`` is what came of its recorded calls then.
     """
 
     server: Identifier
@@ -24,6 +24,7 @@ class PinFacts(Contract):
     observed_digest: Sha256 | None = None
     changes: list[ContractChange] = Field(default_factory=list)
     versions: list[ContractVersion] = Field(default_factory=list)
+    canaries: list[CanaryOutcome] = Field(default_factory=list)
 
 
 class DriftFacts(Contract):

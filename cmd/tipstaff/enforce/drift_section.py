@@ -107,7 +107,7 @@ def _dependents(repair: Repair) -> str:
 
 def _rewritten(place: Place) -> str:
     at = code(f"{place.path}:{place.line}")
-    names = f"{code(place.name, limit=80)} is {code(place.new or '', limit=80)}"
+    names = f"{code(place.name, limit=80)} became {code(place.new or '', limit=80)}"
     return f"- {at}: {names} in {code(place.preview, limit=_VALUE)}{_more(place)}"
 
 

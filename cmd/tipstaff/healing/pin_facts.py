@@ -7,22 +7,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from tipstaff.documents import strict_json
-from tipstaff.documents.base import Json, parse
+from tipstaff.documents.base import Json
 from tipstaff.documents.contract import MAX_BYTES, SUFFIX, Snapshot, snapshot, whole_numbers
-from tipstaff.documents.contract_facts import ContractChange, ContractVersion
+from tipstaff.documents.contract_facts import CanaryOutcome
 from tipstaff.documents.drift_facts import DriftFacts, PinFacts
 from tipstaff.drift.change import Change
+from tipstaff.drift.diff import diff
+from tipstaff.drift.sight import first_sight, new_beside
+from tipstaff.drift.versions import declared_versions
 from tipstaff.errors import ContractError
 from tipstaff.evidence import paths
 from tipstaff.evidence.diff import Patch
 from tipstaff.evidence.repository import Repository
+from tipstaff.healing.contracts import Found, evidence
 
 FOLDER = "contracts"
 # Whatever some file system takes for a pinned contract; policy says which are, and misses what is not measured.
 _PINNED = re.compile(rf"{FOLDER}/[^/]+{re.escape(SUFFIX)}", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a server was seen to advertise, by its digest, and what came of its recorded calls."""
+
+    digest: str
+    canaries: tuple[CanaryOutcome, ...] = ()
 
 
 def place(server: str) -> str:
@@ -53,12 +66,9 @@ def others(repository: Repository, commit: str, path: str) -> Iterator[Snapshot]
 
 
 def measured(
-    repository: Repository, patch: Patch, observed: str | None = None
+    repository: Repository, patch: Patch, observed: Observed | None = None
 ) -> DriftFacts | None:
-    """What a patch does to each pinned contract; None where it touches none.
-
-    ``observed`` is the digest of what the server was seen to advertise.
-    """
+    """What a patch does to each pinned contract; None where it touches none."""
     names = {
         name
         for file in patch.files
@@ -72,7 +82,9 @@ def measured(
     )
 
 
-def _measure(repository: Repository, patch: Patch, path: str, observed: str | None) -> PinFacts:
+def _measure(
+    repository: Repository, patch: Patch, path: str, observed: Observed | None
+) -> PinFacts:
     server = PurePosixPath(path).name[: -len(SUFFIX)]
     old, was_there = _read(repository, patch.base, path)
     new, is_there = _read(repository, patch.tree, path)
@@ -81,7 +93,8 @@ def _measure(repository: Repository, patch: Patch, path: str, observed: str | No
         path=path,
         old_digest=old.digest if old else None,
         new_digest=new.digest if new else None,
-        observed_digest=observed,
+        observed_digest=observed.digest if observed else None,
+        canaries=list(observed.canaries) if observed else [],
     )
     if not is_there:
         return facts.model_copy(update={"status": "removed"})
@@ -106,39 +119,17 @@ def _read(repository: Repository, tree: str, path: str) -> tuple[Snapshot | None
 
 
 def _compared(old: Snapshot | None, new: Snapshot, beside: list[Snapshot]) -> Json:
-    from tipstaff.drift.versions import declared_versions
+    found, status = changes(old, new, beside)
+    versions = declared_versions(old, new) if old else ()
+    digest = old.digest if old else None
+    facts = evidence(Found(new, digest, found, versions), status)
+    return {"status": status, "changes": facts.changes, "versions": facts.versions}
 
+
+def changes(
+    old: Snapshot | None, new: Snapshot, beside: list[Snapshot]
+) -> tuple[list[Change], str]:
+    """What changed, also as it looks beside other servers' contracts, and whether there was one to compare with."""
     if old is None:
-        from tipstaff.drift.sight import first_sight
-
-        return {"status": "unbaselined", "changes": facts_of(first_sight(new, beside))}
-    versions = [ContractVersion(**version) for version in declared_versions(old, new)]
-    found = changes(old, new, beside)
-    return {"status": "compared", "changes": facts_of(found), "versions": versions}
-
-
-def changes(old: Snapshot, new: Snapshot, beside: list[Snapshot]) -> list[Change]:
-    """What changed, and what a changed contract shows beside those of other servers that it did not show before."""
-    from tipstaff.drift.diff import diff
-    from tipstaff.drift.sight import first_sight
-
-    known = {tool["name"] for tool in old.tools}
-    names = [
-        change
-        for change in first_sight(new, beside)
-        if change.facts.get("server") is not None and change.tool not in known
-    ]
-    return [*diff(old, new), *names]
-
-
-def facts_of(found: list[Change]) -> list[ContractChange]:
-    """Changes as policy sees them."""
-    known = ContractChange.model_fields.keys()
-    return [
-        parse(
-            ContractChange,
-            {name: value for name, value in change.as_fact().items() if name in known}
-            | {"tools": list(change.tools)},
-        )
-        for change in found
-    ]
+        return first_sight(new, beside), "unbaselined"
+    return [*diff(old, new), *new_beside(old, new, beside)], "compared"

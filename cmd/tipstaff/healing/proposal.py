@@ -37,8 +37,8 @@ class Request:
     """What somebody proposes: the diff's bytes, its class, for whom, on which base, and how it is tested.
 
     ``tests`` is a command line, else the team's own; without either there is no test evidence. ``test_paths`` are
-    judged by the base's version, in addition to the configured ones. ``observed`` is the digest of the contract that
-    its server was seen to advertise, where the diff takes one up.
+    judged by the base's version, in addition to the configured ones. ``observed`` is what a server was seen to
+    advertise, where the diff takes it up.
     """
 
     diff: bytes
@@ -48,7 +48,7 @@ class Request:
     tests: str | None = None
     test_paths: tuple[str, ...] = ()
     requested_capabilities: tuple[str, ...] = ()
-    observed: str | None = None
+    observed: pin_facts.Observed | None = None
 
 
 @dataclass(frozen=True)

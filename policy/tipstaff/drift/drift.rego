@@ -20,9 +20,13 @@ _compared contains pin if {
 _is_removed(pin) if pin.status in data.tipstaff.drift.removed
 
 _question(pin) := {
-	"action": {"type": "propose"},
 	"resource": {"old_digest": pin.old_digest, "new_digest": pin.new_digest},
-	"evidence": {"status": pin.status, "changes": pin.changes, "versions": pin.versions},
+	"evidence": {
+		"status": pin.status,
+		"changes": pin.changes,
+		"versions": pin.versions,
+		"canaries": object.get(pin, "canaries", []),
+	},
 }
 
 deny contains reason if {

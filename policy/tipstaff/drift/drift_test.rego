@@ -128,6 +128,16 @@ test_addition_under_a_version_that_lies_is_breaking if {
 	_said(_of_class(lies, "heal_breaking")) == ["require_approval", {"contract.breaking", "change.not_additive"}]
 }
 
+# METADATA
+# custom:
+#   req: [C-13, C-15, C-16, C-19]
+test_addition_with_a_canary_that_is_not_proved_does_not_go_through if {
+	every outcome, effect in {"same": "allow", "changed": "require_approval", "unstable": "require_approval", "not_run": "escalate"} {
+		document := testing.drift_with({"/canaries": [{"id": "c1", "outcome": outcome}]})
+		_said(document)[0] == effect
+	}
+}
+
 test_contract_that_is_removed_waits_for_a_person_and_is_breaking if {
 	gone := testing.with_facts(
 		testing.drift_with({"/status": "removed", "/new_digest": null, "/observed_digest": null, "/changes": []}),

@@ -30,6 +30,7 @@ _is_pin(pin) if {
 	is_string(pin.path)
 	_are_changes(pin.changes)
 	is_array(pin.versions)
+	_are_canaries(object.get(pin, "canaries", []))
 	every name in ["old_digest", "new_digest", "observed_digest"] {
 		_is_null_or_sha256(object.get(pin, name, null))
 	}
@@ -38,8 +39,9 @@ _is_pin(pin) if {
 _is_null_or_sha256(null)
 
 _is_null_or_sha256(value) if shapes.is_sha256(value)
+_sound("canaries", canaries) if _are_canaries(canaries)
 
-_sound("canaries", canaries) if {
+_are_canaries(canaries) if {
 	is_array(canaries)
 	every canary in canaries {
 		shapes.are_texts([canary.id, canary.outcome])

@@ -14,6 +14,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "check": ("check", "Hold live servers against their snapshots."),
     "diff": ("diff", "Grade what changed between two snapshots."),
     "import": ("importing", "Make a snapshot of a capture made elsewhere."),
+    "propose": ("propose", "Propose what a server advertises now, with what depends on it."),
     "snapshot": ("snapshot", "Capture what a live server advertises."),
 }
 

@@ -12,7 +12,8 @@ from typing import Literal
 from tipstaff.documents.approval import ChangeRecord
 from tipstaff.documents.contract import Snapshot, text
 from tipstaff.documents.contract_diff import ContractDiff
-from tipstaff.drift.sight import first_sight
+from tipstaff.documents.contract_facts import CanaryOutcome
+from tipstaff.documents.input import ContractResource
 from tipstaff.drift.versions import declared_versions
 from tipstaff.enforce.drift_section import Place, Repair
 from tipstaff.enforce.pull_request import branch_name
@@ -22,7 +23,7 @@ from tipstaff.errors import ContractError, DecisionError
 from tipstaff.evidence.edit import difference, edited
 from tipstaff.evidence.repository import Repository
 from tipstaff.healing import pin_facts
-from tipstaff.healing.contracts import Found, Graded, Wanted, graded, question
+from tipstaff.healing.contracts import Found, Graded, asking, evidence, graded
 from tipstaff.healing.proposal import NOT_RUN, Draft, Outcome, Request
 from tipstaff.healing.repair.dependents import Dependents, find, grouped
 from tipstaff.healing.repair.hits import Hit
@@ -37,12 +38,16 @@ Status = Literal["unchanged", "proposed", "already_proposed"]
 
 @dataclass(frozen=True)
 class RepairRequest:
-    """What was observed of which server, and for whom it is proposed; ``tests`` is as for any change."""
+    """What was observed of which server, and for whom it is proposed; ``tests`` is as for any change.
+
+    ``canaries`` is what came of the recorded calls when it was observed.
+    """
 
     name: str
     observed: Snapshot
     subject: str
     tests: str | None = None
+    canaries: tuple[CanaryOutcome, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -120,19 +125,13 @@ class _Repairing:
     def _graded(self) -> Graded:
         """The difference as policy grades it; that nothing changed is a decision of its own, on record."""
         old, new = self.old, self.request.observed
-        if old is None:
-            changes, versions, status = first_sight(new, self.beside), [], "unbaselined"
-        else:
-            changes, status = pin_facts.changes(old, new, self.beside), "compared"
-            versions = list(declared_versions(old, new))
+        changes, status = pin_facts.changes(old, new, self.beside)
+        versions = list(declared_versions(old, new)) if old else []
         digest = old.digest if old else None
-        document = question(
-            self.engine,
-            Found(new, digest, changes, versions),
-            Wanted(),
-            act="propose",
-            status=status,
-        )
+        facts = evidence(Found(new, digest, changes, versions), status)
+        facts = facts.model_copy(update={"canaries": list(self.request.canaries)})
+        resource = ContractResource(id=new.server_id, old_digest=digest, new_digest=new.digest)
+        document = asking(self.engine, resource, "propose", facts)
         found = graded(self.engine.evaluate([document])[0], document, changes)
         if old is not None and not found.diff.drift:
             self.engine.decide(document)
@@ -155,7 +154,7 @@ class _Repairing:
             subject=self.request.subject,
             base=self.base,
             tests=self.request.tests,
-            observed=snapshot.digest,
+            observed=pin_facts.Observed(snapshot.digest, self.request.canaries),
         )
         return Draft.read(self.engine, self.repository, request, say=self.say)
 

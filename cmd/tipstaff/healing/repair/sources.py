@@ -43,10 +43,7 @@ class Skipped:
 
     def told(self) -> list[str]:
         """One phrase for each reason."""
-        return [
-            f"{count} {'file' if count == 1 else 'files'} {reason}"
-            for reason, count in sorted(self.reasons.items())
-        ]
+        return [f"{count} {reason}" for reason, count in sorted(self.reasons.items())]
 
 
 def sources(
@@ -81,14 +78,14 @@ def _is_asked_for(path: str, folders: Sequence[str] | None) -> bool:
 
 def _left_out(entry: extraction.Entry, path: str) -> str | None:
     if entry.mode not in extraction.REGULAR:
-        return "that are links or submodules"
+        return "links or submodules"
     *folders, name = path.split("/")
     if name.lower().endswith(SUFFIX):
-        return "that are contracts"
+        return "contracts"
     if _FOLDERS & set(folders):
         return "in vendored or generated folders"
     if _GENERATED.search(name):
-        return "with a name of generated files"
+        return "with names of generated files"
     if (entry.size or 0) > MAX_FILE_BYTES:
         return f"larger than {MAX_FILE_BYTES >> 20} MiB"
     return None
@@ -110,13 +107,13 @@ def _texts(
 
 def _text(data: bytes) -> tuple[str | None, str]:
     if b"\0" in data:
-        return None, "that are binary"
+        return None, "binary"
     if _MARKED.search(data[:_HEAD]):
         return None, "marked as generated"
     try:
         return data.decode("utf-8"), ""
     except UnicodeDecodeError:
-        return None, "that are not UTF-8"
+        return None, "not UTF-8"
 
 
 def _batches(

@@ -1,0 +1,80 @@
+"""`tipstaff contracts propose`: a real server that drifted, and the change that takes it up."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.repair_scene import (
+    AGENT,
+    PIN,
+    SKILL,
+    rename_days,
+)
+from support.repositories import commit, git
+from support.served import Served
+from support.workshop import Workshop
+
+
+@pytest.fixture
+def served(workshop: Workshop) -> Served:
+    """The server and its project, nothing pinned yet."""
+    return Served(workshop)
+
+
+@pytest.mark.req("C-17", "C-18", "C-20", "T-02")
+def test_server_that_drifted_is_proposed_once_and_first_contract_too(served: Served) -> None:
+    run = served.workshop.run
+    first = run("contracts", "propose", "weather", "--json")
+    assert first.code == 1, first.stderr
+    assert first.json["status"] == "proposed"
+    assert "contract.unbaselined" in first.json["verdict"]["codes"]
+    assert not (served.root / PIN).exists()
+    git(served.root, "merge", "-q", "--ff-only", first.json["branch"])
+
+    same = run("contracts", "propose", "weather")
+    assert (same.code, same.stdout) == (0, "weather: nothing changed, so nothing is proposed\n")
+
+    served.serve(rename_days)
+    commit(served.root, "a new version of the server")
+    before = served.workshop.own()
+    done = run("contracts", "propose", "weather", "--json")
+    assert done.code == 1, done.stderr
+    assert served.workshop.own() == before
+    told = done.json
+    assert (told["status"], told["diff"]["change_class"]) == ("proposed", "heal_breaking")
+    changed = git(served.root, "diff", "--name-only", f"main..{told['branch']}").split()
+    assert changed == [AGENT, PIN, SKILL]
+    assert {place["path"] for place in told["dependents"]["rewritten"]} == {AGENT, SKILL}
+    assert all(place["preview"] and place["why"] for place in told["dependents"]["todo"])
+    again = run("contracts", "propose", "weather", "--json")
+    assert (again.code, again.json["status"], again.json["branch"]) == (
+        1,
+        "already_proposed",
+        told["branch"],
+    )
+    assert len(served.workshop.branches()) == 2
+
+
+def test_people_are_told_what_was_found_rewritten_and_left(served: Served) -> None:
+    served.pin()
+    served.serve(rename_days)
+    done = served.workshop.run("contracts", "propose", "weather")
+    assert done.code == 1, done.stderr
+    for text in (
+        "param_renamed",
+        f"rewritten  {AGENT}:2  days → day_count",
+        f"to do      {SKILL}:4  days: days: days renamed to day_count; is a common word",
+        "branch tipstaff/heal_breaking/",
+        "waiting for a person: tipstaff approvals approve",
+    ):
+        assert text in done.stdout
+
+
+def test_server_that_is_not_observed_is_not_proposed(served: Served) -> None:
+    served.pin()
+    (served.root / "server/tools.json").write_text("not JSON")
+    done = served.workshop.run("contracts", "propose", "weather", "--json")
+    assert (done.code, done.json["error"]["code"]) == (3, "contract.unreachable")
+    assert served.workshop.branches() == []
+    unknown = served.workshop.run("contracts", "propose", "other", "--json")
+    assert unknown.code == 2
