@@ -50,6 +50,9 @@ def test_first_snapshot_is_a_pin_and_the_next_is_held_against_it(workshop: Works
     [found] = [one for one in drifted.json["diff"]["findings"] if one["kind"] == "tool_removed"]
     assert (found["tool"], found["severity"]) == ("alerts", "error")
     assert pin(workshop).read_bytes() == committed
+    accepted = workshop.run("contracts", "accept", NAME, "--digest", drifted.json["digest"])
+    assert accepted.code == 0, accepted.stderr
+    assert read_snapshot(pin(workshop)).digest == told["digest"]
 
 
 def test_server_of_the_configuration_is_taken_by_its_name(workshop: Workshop) -> None:

@@ -7,28 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tipstaff.documents.base import parse
-from tipstaff.documents.config import ContractSettings
-from tipstaff.documents.server import Server
 from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError, UnobservedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from tipstaff.documents.observation import ObservationReport
     from tipstaff.drift.observing.target import Call, Observation, Target
     from tipstaff.project import Project
 
 
-def servers(project: Project) -> Mapping[str, Server]:
-    """The servers of the team's file, by name."""
-    return parse(ContractSettings, project.team_setting("contracts") or {}).servers
-
-
 def configured(project: Project, name: str) -> Target:
     """The server of that name in the team's file; raises ``ContractError`` (``contract.unknown``) without one."""
     from tipstaff.drift.observing.target import Target
+    from tipstaff.healing.pins.baseline import servers
 
     found = servers(project).get(name)
     if found is None:

@@ -11,7 +11,7 @@ from tipstaff.cli.contracts import observing, pins
 from tipstaff.cli.contracts.shown import show_lines
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.documents.base import parse
-from tipstaff.documents.contract import read_snapshot
+from tipstaff.documents.contract import Snapshot, read_snapshot
 from tipstaff.documents.server import Server
 from tipstaff.documents.text import visible
 from tipstaff.errors import UnobservedError
@@ -59,7 +59,8 @@ def snapshot(  # noqa: PLR0913 (one parameter for each option)
     CMD is started inside the sandbox, without a network; without CMD and URL the server is the one that tipstaff.yaml
     calls NAME. All lists are taken three times, over two sessions, and must agree.
 
-    A snapshot that is there already is not overwritten: then the graded difference is shown.
+    A snapshot that is there already is not overwritten: then the graded difference is shown, and what is new is kept
+    aside, for a person to accept by its digest.
 
     Exits 0 when nothing is found to fail on, 1 when something is, 2 for bad input, 3 when the server is not observed
     whole.
@@ -75,19 +76,24 @@ def snapshot(  # noqa: PLR0913 (one parameter for each option)
         if not as_json:
             observing.show_failed(error)
         raise
-    graded = _graded(project, found, pin, path)
-    written = _written(found, graded, path)
+    new, graded = _graded(project, found, path)
+    written = _written(new, graded, path)
     if as_json:
         print_json(
             {
                 "file": written,
-                "digest": found.snapshot.digest,
+                "digest": new.digest,
                 "diff": graded.diff.model_dump(),
                 "report": found.report.model_dump(mode="json"),
             }
         )
     else:
-        _show(found, graded, written, pin if path is None else None)
+        if graded.diff.findings or path is None:
+            show_lines(graded.diff)
+        observing.show_report(found.report)
+        click.echo(visible(f"{written or 'nothing written'}: {pins.counted(new)}"))
+        if new.digest != graded.diff.old_digest and path is None:
+            say(f"a person accepts it: tipstaff contracts accept {name} --digest {new.digest}")
     return 1 if graded.fails else 0
 
 
@@ -117,31 +123,39 @@ def _target(
     return Target.configured(name, parse(Server, given))
 
 
-def _graded(project: Project, found: Observation, pin: Path, path: Path | None) -> Graded:
-    """Against the pin where there is one, else by itself and beside the other servers' pins."""
+def _graded(project: Project, found: Observation, path: Path | None) -> tuple[Snapshot, Graded]:
+    """Against the pin where there is one, whose recorded calls go on, else by itself and beside other servers' pins.
+
+    What differs from a pin is kept as a candidate.
+    """
+    from tipstaff.drift.candidates import Candidates
     from tipstaff.engine import Engine
     from tipstaff.healing.contracts import Wanted, compare, look
 
-    old = read_snapshot(pin) if path is None else None
+    new, wanted = found.snapshot, Wanted("error")
     with Engine.open(str(project.root), say=say) as engine:
-        if old is not None:
-            return compare(engine, old, found.snapshot, Wanted("error"))
-        rest = list(pins.others(path or pin, found.snapshot.server_id))
-        return look(engine, found.snapshot, rest, Wanted("error"))
+        if path is not None:
+            return new, look(engine, new, list(pins.others(path, new.server_id)), wanted)
+        old = _committed(project, new.server_id)
+        recorded = {"canaries": old.canaries, "behavior_fingerprint": old.behavior_fingerprint}
+        new = new.model_copy(update=recorded)
+        graded = compare(engine, old, new, wanted)
+        if new.digest != old.digest:
+            Candidates(project.state).keep(new, engine.actor)
+        return new, graded
 
 
-def _written(found: Observation, graded: Graded, path: Path | None) -> str | None:
+def _committed(project: Project, name: str) -> Snapshot:
+    from tipstaff.healing.pins.baseline import read_baseline
+
+    baseline = read_baseline(project.root, name)
+    if baseline.error is not None:
+        raise baseline.error
+    return baseline.snapshot or read_snapshot(baseline.path)
+
+
+def _written(new: Snapshot, graded: Graded, path: Path | None) -> str | None:
     if path is None or any(one.kind == "name_duplicate" for one in graded.diff.findings):
         return None
-    pins.write(path, found.snapshot)
+    pins.write(path, new)
     return str(path)
-
-
-def _show(found: Observation, graded: Graded, written: str | None, pin: Path | None) -> None:
-    if graded.diff.findings or pin is not None:
-        show_lines(graded.diff)
-    observing.show_report(found.report)
-    counted = pins.counted(found.snapshot)
-    click.echo(visible(f"{written or 'nothing written'}: {counted}"))
-    if pin is not None and graded.diff.drift:
-        say(f"{pin} stays as it is: a person moves it")
