@@ -140,6 +140,36 @@ def test_rego_is_read_by_opa() -> None:
     assert "rego_parse_error" in str(faulty.error)
 
 
+@pytest.mark.parametrize(
+    "source", ["package a\nx := " + "[" * 5_000 + "]" * 5_000, "package a\n{" * 300]
+)
+def test_rego_that_opa_would_not_get_through_is_an_error(source: str) -> None:
+    facts = examine(source, "f.rego")
+    assert facts.syntax == "error"
+    assert "nested deeper" in str(facts.error)
+
+
+@pytest.mark.parametrize(
+    ("source", "is_itself"),
+    [
+        ("import f", True),
+        ("import harness.f", True),
+        ("from . import f", True),
+        ("from .f import x", True),
+        ("from ..harness import f", True),
+        ("from .. import f", False),
+        ("from ..other import f", False),
+        ("import other.f", False),
+    ],
+)
+def test_module_that_imports_itself_is_unresolved(source: str, is_itself: bool) -> None:
+    assert bool(examine(source, "harness/f.py").unresolved) == is_itself
+
+
+def test_module_named_like_one_of_the_library_may_import_that() -> None:
+    assert examine("import json", "harness/json.py").unresolved == []
+
+
 def test_rego_is_unread_where_there_is_no_opa(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIPSTAFF_OPA", "/nonexistent/opa")
     facts = examine("package a\n", "f.rego")

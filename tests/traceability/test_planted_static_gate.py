@@ -93,7 +93,7 @@ FAULTS: dict[str, tuple[Plant, str, str]] = {
     "code in a text is text": (
         python(Calls, "_run", lambda *_: None),
         EVASION,
-        "evasions/eval_of_code_in_a_text",
+        "evasions/eval_sees_the_names_around_it",
     ),
     "the names of the text are not looked up": (
         python(TABLES, "SCOPES", NOTHING),

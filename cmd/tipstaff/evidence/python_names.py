@@ -97,7 +97,8 @@ class Names:
         if isinstance(node, ast.JoinedStr):
             return self._joined(node.values)
         if isinstance(node, ast.FormattedValue):
-            return self.text(node.value) if node.format_spec is None else None
+            plain = node.format_spec is None and node.conversion in (-1, ord("s"))
+            return self.text(node.value) if plain else None
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return self._joined([node.left, node.right])
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):

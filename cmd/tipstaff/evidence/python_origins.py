@@ -98,6 +98,10 @@ def _returned(names: Names, callee: str, node: ast.Call) -> set[str]:
     if callee in FINDERS:
         text = names.text(first)
         return {UNTOLD if text is None else text.replace(":", ".")}
+    if callee.endswith(".__getattribute__") and node.args:
+        text = names.text(node.args[-1])
+        holders = names.resolve(first) if len(node.args) > 1 else {callee.rpartition(".")[0]}
+        return {_below(holder, "*" if text is None else text) for holder in holders}
     if callee in GETTERS and len(node.args) > 1:
         text = names.text(node.args[1])
         return {_below(base, "*" if text is None else text) for base in names.resolve(first)}

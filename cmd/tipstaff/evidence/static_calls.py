@@ -80,7 +80,7 @@ class Calls:
                 self._found.origin(node, dotted)
 
     def _run(self, node: ast.Call, text: str | None) -> None:
-        if text is None or self._read is None:
+        if text is None or self._read is None or _holds_bytes(node.args[0]):
             self._found.untold(node, "code made at run time")
             return
         try:
@@ -97,6 +97,13 @@ class Calls:
             and all(self._names.text(key) not in (None, "()") for key in _keys(value))
             for value in values
         )
+
+
+def _holds_bytes(node: ast.expr) -> bool:
+    """Code in bytes may declare another encoding than it seems to have."""
+    return any(
+        isinstance(part, ast.Constant) and isinstance(part.value, bytes) for part in ast.walk(node)
+    )
 
 
 def _keys(value: ast.Dict) -> Iterator[ast.expr | None]:

@@ -9,7 +9,7 @@ from tipstaff.evidence import static_tables as tables
 from tipstaff.evidence.capability_lookup import lookup
 from tipstaff.evidence.capability_tables import DYNAMIC
 from tipstaff.evidence.python_origins import UNTOLD
-from tipstaff.evidence.static_modules import is_standard_module
+from tipstaff.evidence.static_modules import is_standard_module, perhaps_carried
 from tipstaff.evidence.static_names import public
 
 
@@ -36,7 +36,7 @@ class Found:
         self.imports |= {name, f"{public(root)}{dot}{rest}" if root else name}
         if root in tables.REACHES or name in tables.REACHES:
             self.untold(node, f"the module {name} runs, or finds, what the text does not name")
-        if name.lstrip(".") in self.own:
+        if name in self.own:
             self.untold(node, f"the module {name} is the text itself")
 
     def origin(self, node: ast.AST, origin: str) -> None:
@@ -50,7 +50,7 @@ class Found:
             self.untold(node, f"an attribute of {name.removesuffix('.*')} named at run time")
             return
         if name not in tables.CONSTANTS:
-            self.calls.add(name)
+            self.calls |= {name, *(held for held in perhaps_carried(name) if "." in held)}
         if _reaches(origin) or _is_private(origin):
             self.untold(node, f"{name} reaches what the text does not name")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Literal, cast
 
@@ -24,7 +24,6 @@ MAX_BYTES = 1 << 20
 _MAX_TOKENS = 200_000
 _MAX_LISTED = 2_000
 _MAX_SHOWN = 300
-_REGO_TIMEOUT_S = 20.0
 _MAX_BRACKETS = 1_000
 _BRACKET = re.compile(r"[\[\]{}]")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -107,9 +106,17 @@ def _capabilities(source: bytes | str, target: str) -> set[str]:
 def _python(text: str, target: str) -> Found:
     if sum(1 for _ in _TOKEN.finditer(text)) > _MAX_TOKENS:
         raise _Faulty(f"more than {_MAX_TOKENS} words and signs")
+    return static_python.read(text, frozenset(_own_names(target)))
+
+
+def _own_names(target: str) -> Iterator[str]:
+    """The names by which a module at this path would import itself, from any folder above it and relatively."""
     parts = PurePosixPath(target).with_suffix("").parts
-    names = {".".join(parts[index:]) for index in range(len(parts))}
-    return static_python.read(text, frozenset(name for name in names if not is_standard(name)))
+    for count in range(1, len(parts) + 1):
+        name = ".".join(parts[-count:])
+        yield f"{'.' * count}{name}"
+        if not is_standard(name):
+            yield name
 
 
 def _json(text: str, target: str) -> Found:
@@ -142,7 +149,7 @@ def _open_brackets(text: str) -> int:
 
 
 def _rego(text: str, target: str) -> Found:
-    from tipstaff.pdp import opa, syntax
+    from tipstaff.pdp import opa, source, syntax
 
     try:
         program = opa.find()
@@ -153,6 +160,7 @@ def _rego(text: str, target: str) -> Found:
     with tempfile.TemporaryDirectory(prefix="tipstaff-") as folder:
         Path(folder, "source.rego").write_text(text, encoding="utf-8")
         try:
+            source.demand_readable(Path(folder))
             syntax.parse(program, Path(folder), "source.rego", shown=target)
         except Error as error:
             raise _Faulty(error.message) from error

@@ -42,6 +42,13 @@ def may_be_module(name: str) -> bool:
     return is_standard_module(name) if is_standard(name) else True
 
 
+def perhaps_carried(name: str) -> set[str]:
+    """The names that a dotted name may stand for too, where a module outside the standard library holds modules."""
+    parts = name.split(".")
+    hidden = (index for index, part in enumerate(parts) if index and part in _LYING_ABOUT)
+    return set() if is_standard(name) else {".".join(parts[index:]) for index in hidden}
+
+
 def carried(holder: str | None, attribute: str) -> str | None:
     """The module that an attribute is, whoever holds it; ``holder`` is None where that cannot be told."""
     name = SAME_MODULE.get(attribute, attribute).removeprefix("_")

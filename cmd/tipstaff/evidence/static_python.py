@@ -126,9 +126,13 @@ class _Gate:
         """Some decorators and bases evaluate what annotations hold as text, without saying so."""
         for node in () if annotation is None else ast.walk(annotation):
             text = node.value if isinstance(node, ast.Constant) else None
-            if isinstance(text, str) and "(" in text and self._read is not None:
-                with suppress(python_source.Unreadable):
-                    self._found.inside(node, self._read(text, self._names))
+            if isinstance(text, str) and "(" in text:
+                self._code(node, text)
+
+    def _code(self, node: ast.AST, text: str) -> None:
+        if self._read is not None:
+            with suppress(python_source.Unreadable):
+                self._found.inside(node, self._read(text.strip(), self._names))
 
     def _import(self, node: ast.Import) -> None:
         if id(node) in self._class_names:
@@ -157,10 +161,16 @@ class _Gate:
 
     def _resolved(self, node: ast.expr) -> None:
         is_bound = isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+        if is_bound and self._sets(node):
+            self._found.untold(node, "what imports, or names, mean is set by the text itself")
         for origin in () if is_bound else self._names.resolve(node):
             self._named(node, origin)
         for escaped in self._handing.escaping(node):
             self._found.untold(node, f"{escaped.removeprefix('builtins.')} is handed on as a value")
+
+    def _sets(self, node: ast.expr) -> bool:
+        name = node.id if isinstance(node, ast.Name) else ""
+        return name in tables.SETTINGS and id(node) not in self._class_names
 
     def _named(self, node: ast.AST, origin: str) -> None:
         if not self._names.is_module(origin) or origin.endswith("__dict__"):
@@ -206,6 +216,9 @@ class _Gate:
         if len(text) < _LONGEST_NAME:
             for door in tables.DOORS.intersection(text.split(".")):
                 self._found.untold(node, f"the name {door} as text")
+        if len(text) < _LONGEST_FORMAT and isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and tables.CODE.search(text):
+                self._code(node, text)
         if len(text) < _LONGEST_FORMAT and tables.FORMAT_WALK.search(text):
             self._found.untold(node, "a format that walks from attribute to attribute")
 

@@ -72,6 +72,12 @@ LINEAGE = frozenset({"__bases__", "__mro__"})
 # What a format may ask of an object without leaving it.
 _HARMLESS = "class|name|qualname|module|doc|dict"
 FORMAT_WALK = re.compile(rf"\{{[^{{}}]*[.\[]__(?!(?:{_HARMLESS})__)\w+__")
+# Whoever sets one of these says what relative imports, or all names, mean from then on.
+SETTINGS = frozenset(
+    {"__builtins__", "__loader__", "__name__", "__package__", "__path__", "__spec__"}
+)
+# Code in a text that makes no secret of being such.
+CODE = re.compile(r"__\w+__\s*[(.\[]")
 # Names that every module has as a constant; they are no calls.
 CONSTANTS = frozenset({"__debug__", "__doc__", "__name__", "__package__", "__file__"})
 # An exception keeps, as ``obj``, whatever lacked an attribute; these give exceptions.
