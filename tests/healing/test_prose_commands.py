@@ -95,12 +95,25 @@ def test_command_that_prints_without_end_is_ended_at_the_limit(scene: AugmentSce
     assert "more than" in told.json["error"]["message"]
 
 
-def test_place_for_the_runs_that_is_no_file_is_refused_before_anything_is_run(
-    scene: AugmentScene,
+@pytest.mark.parametrize("place", [".", "model.py/runs.json", "/proc/absent/runs.json"])
+def test_place_for_the_runs_that_cannot_be_written_is_refused_before_anything_is_run(
+    scene: AugmentScene, place: str
 ) -> None:
     left = scene.outside / "ran"
     words = ("--prose-cmd", command(scene, f"open({str(left)!r}, 'w')"))
-    told = scene.run("--prose-runs", "", *words, "--save-runs", scene.outside)
+    told = scene.run("--prose-runs", "", *words, "--save-runs", scene.outside / place)
     assert (told.code, told.json["error"]["code"]) == (2, "file.unwritable")
+    assert not left.exists()
+    assert not scene.workshop.branches()
+
+
+@pytest.mark.parametrize("model", ["a\x1b[2Jb", "m" * 257, "right\u202eleft"])
+def test_name_of_a_model_that_cannot_be_recorded_is_refused_before_anything_is_run(
+    scene: AugmentScene, model: str
+) -> None:
+    left = scene.outside / "ran"
+    words = ("--prose-cmd", command(scene, f"open({str(left)!r}, 'w')"))
+    told = scene.run("--prose-runs", "", *words, "--model", model)
+    assert (told.code, told.json["error"]["field"]) == (2, "--model")
     assert not left.exists()
     assert not scene.workshop.branches()

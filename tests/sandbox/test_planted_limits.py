@@ -131,6 +131,8 @@ FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
 def test_planted_fault_turns_a_test_red(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fault: str
 ) -> None:
+    if "groups are not" in fault and not cgroup.places():
+        pytest.skip("no control group can be made here")
     plant, path, name, values = FAULTS[fault]
     found = module(path)
     given = {"monkeypatch": monkeypatch, "tmp_path": tmp_path, **values}

@@ -93,14 +93,14 @@ def propose(  # noqa: PLR0913 (one parameter for each option)
     """
     from tipstaff.cli.change import outcome_as_json, print_outcome
     from tipstaff.cli.choice import remember_choice
-    from tipstaff.cli.writing import demand_file, write_text
+    from tipstaff.cli.writing import demand_room, write_text
     from tipstaff.engine import Engine
     from tipstaff.evidence.repository import Repository
     from tipstaff.healing.augment.proposal import CLASS, AugmentRequest, propose
 
     _demand_one_source(prose_runs, prose_cmd, save_runs)
     if save_runs is not None:
-        demand_file(Path(save_runs))
+        demand_room(Path(save_runs))
     with Engine.open(say=say) as engine:
         if not as_json:
             remember_choice(engine, CLASS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +29,15 @@ def demand_file(file: Path) -> None:
             file=str(file),
             fix="name another file, or move what is there",
         )
+
+
+def demand_room(file: Path) -> None:
+    """Raise ``ContractError`` (``file.unwritable``) where the file could not be written now; nothing is left behind."""
+    demand_file(file)
+    with writing(file):
+        above = next(folder for folder in file.absolute().parents if os.path.lexists(folder))
+        with tempfile.TemporaryFile(dir=above):
+            return
 
 
 def demand_absent(

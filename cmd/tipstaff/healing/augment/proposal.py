@@ -107,6 +107,7 @@ class _Augmentation:
             prose = recording.read(request.recording, meant.block, cases)
         if request.prose_command is not None:
             recording.parse_command(request.prose_command)
+            recording.demand_model(request.model)
         change = Request(
             diff=_diff(repository, base, meant, script),
             action_class=CLASS,

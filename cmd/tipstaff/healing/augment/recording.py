@@ -30,6 +30,7 @@ MAX_BYTES = 8 << 20
 _MAX_OUTPUT_BYTES = 1 << 20
 _TIMEOUT_S = 300.0
 _CHUNK_BYTES = 1 << 16
+_NAME_CHARACTERS = 256
 _DOMAIN = "tipstaff.augment.prose.v1"
 
 
@@ -115,6 +116,17 @@ def parse_command(command: str) -> tuple[str, ...]:
         raise ContractError(
             "augment.prose_command", f"it {complaint}", field="--prose-cmd", fix=fix
         ) from error
+
+
+def demand_model(name: str) -> None:
+    """Raise ``ContractError`` for a name of a model that no recording could hold."""
+    if not (0 < len(name) <= _NAME_CHARACTERS and name.isprintable()):
+        raise ContractError(
+            "document.invalid",
+            f"a model's name is 1 to {_NAME_CHARACTERS} characters that print",
+            field="--model",
+            fix="name the model that --prose-cmd asks, or leave the option out",
+        )
 
 
 def known(runs: ProseRuns) -> Prose:
