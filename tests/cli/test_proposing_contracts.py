@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from support.pinned import FORECAST, STATIONS, Pinned
 from support.repair_scene import (
     AGENT,
     PIN,
@@ -78,3 +81,45 @@ def test_server_that_is_not_observed_is_not_proposed(served: Served) -> None:
     assert served.workshop.branches() == []
     unknown = served.workshop.run("contracts", "propose", "other", "--json")
     assert unknown.code == 2
+
+
+@pytest.mark.req("C-13", "C-19")
+def test_canaries_are_called_before_a_contract_is_proposed(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pinned = Pinned.laid(workshop, monkeypatch)
+    pinned.commit()
+    call = ("canary", "record", "weather", "--tool", "get_forecast", "--id", "c1", "--json")
+    recorded = pinned.run(*call)
+    assert recorded.code == 0, recorded.stderr
+    accepted = pinned.run("accept", "weather", "--digest", recorded.json["digest"])
+    assert accepted.code == 0, accepted.stderr
+    commit(workshop.root, "pin a contract with a canary")
+
+    radars = {**STATIONS, "name": "list_radars"}
+    pinned.tell(tools=[FORECAST, STATIONS, radars])
+    added = pinned.run("propose", "weather", "--json").json
+    assert (added["diff"]["change_class"], added["diff"]["low_risk"]) == ("heal_additive", True)
+    assert _canaries(workshop, added) == [{"id": "c1", "outcome": "same"}]
+
+    pinned.tell(answers={"get_forecast": {"sky": "grey"}})
+    changed = pinned.run("propose", "weather", "--json").json
+    assert changed["diff"]["change_class"] == "heal_warning"
+    assert "behaviour_changed" in {found["kind"] for found in changed["diff"]["findings"]}
+    assert _canaries(workshop, changed) == [{"id": "c1", "outcome": "changed"}]
+
+    first = ("--candidate", added["diff"]["new_digest"])
+    again = pinned.run("propose", "weather", *first, "--json")
+    assert (again.code, again.json["status"]) == (1, "already_proposed")
+    pinned.tell(tools=[FORECAST, radars])
+    _, found = pinned.check()
+    unproved = pinned.run("propose", "weather", "--candidate", found["new_digest"], "--json")
+    assert (unproved.code, unproved.json["verdict"]["effect"]) == (1, "escalate")
+    assert unproved.json["branch"] is None
+
+
+def _canaries(workshop: Workshop, told: dict[str, Any]) -> Any:
+    wanted = told["verdict"]["decision_id"]
+    details = [one["detail"] for one in workshop.records() if one.get("decision_id") == wanted]
+    detail = next(one for one in details if "evidence" in one)
+    return detail["evidence"]["drift"]["contracts"][0]["canaries"]

@@ -93,6 +93,8 @@ def _value(value: Any) -> str:
 
 
 def _dependents(repair: Repair) -> str:
+    if not repair.read and not repair.skipped:
+        return "## What was rewritten\n\nNothing; what changed had no name before that a file could hold."
     looked = f"{repair.read} files were searched"
     if repair.skipped:
         looked += f"; left out: {', '.join(repair.skipped)}"
