@@ -1,7 +1,7 @@
 """What every store of approval requests does, be it a file of events or a database.
 
 ```python
-store = open_store("approvals.jsonl")
+store = open_store("approvals.jsonl")          # or postgresql://user@host/database, for many machines
 key = key_of(digest, prefix)                   # the digest alone, or "prefix:" and the digest
 store.get(key)                                 # ApprovalRequest as it stands now, None where there is none
 store.request(NewRequest(..., key=key))        # asks once: the pending, approved or rejected one where there is one
@@ -70,7 +70,15 @@ def key_of(digest: str, prefix: str = "") -> str:
 
 
 def open_store(place: str | Path) -> ApprovalStore:
-    """The store at a path, which need not exist."""
+    """The store at a path, which need not exist, or in a database of PostgreSQL by its URL.
+
+    A database is made ready where it is empty. Raises ``ContractError`` (``store.url``), or as a store's methods do.
+    """
+    if "://" in str(place):
+        from tipstaff.ledger.approvals import Approvals
+        from tipstaff.ledger.server import open_server
+
+        return Approvals(open_server(str(place)))
     from tipstaff.ledger.approval_file import ApprovalFile
 
     return ApprovalFile(Path(place))

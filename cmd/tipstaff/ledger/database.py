@@ -23,7 +23,10 @@ BUSY_TIMEOUT_MS = 30_000
 # Primary result codes of SQLite.
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA}
-_IMMEDIATE = "tipstaff_immediate"
+# States of PostgreSQL: a lock or a statement that took too long; classes of values that cannot stand in their column.
+_HELD = {"55P03", "57014"}
+_MISFITS = ("22", "23")
+IMMEDIATE = "tipstaff_immediate"
 
 
 def open_database(state: Path) -> Engine:
@@ -63,7 +66,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
     Raises ``EvidenceError`` (``store.*``).
     """
     with _wrapped(engine), engine.connect() as connection:
-        immediate = connection.execution_options(**{_IMMEDIATE: True})
+        immediate = connection.execution_options(**{IMMEDIATE: True})
         with immediate.begin():
             yield immediate
 
@@ -128,7 +131,7 @@ def _strengthen(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    immediate = connection.get_execution_options().get(_IMMEDIATE, False)
+    immediate = connection.get_execution_options().get(IMMEDIATE, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 
 
@@ -168,15 +171,20 @@ def _wrapped(engine: Engine) -> Iterator[None]:
 
 def _translated(path: str, error: BaseException | None) -> EvidenceError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    state = getattr(error, "sqlstate", None) or ""
     message = str(error)
-    if code in _LOCKED:
+    if code in _LOCKED or state in _HELD:
         return EvidenceError(
             "store.locked",
             f"another program holds the ledger: {message}",
             file=path,
             fix="wait for it to end, then try again",
         )
-    if code in _CORRUPT or code in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_ERROR):
+    if (
+        state.startswith(_MISFITS)
+        or code in _CORRUPT
+        or code in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_ERROR)
+    ):
         return corrupt(path, message)
     return _unreadable(path, message)
 

@@ -30,6 +30,9 @@ MAX_JSON = 8 << 20
 STATUSES: tuple[str, ...] = get_args(ApprovalStatus)
 CHANGE_STATES: tuple[str, ...] = get_args(ChangeRecord.model_fields["state"].annotation)
 
+# Compared byte by byte by every database.
+_TEXT = Text().with_variant(Text(collation="C"), "postgresql")
+
 metadata = MetaData()
 
 
@@ -38,36 +41,42 @@ def _one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
     return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_is_known")
 
 
-def _is_digest(column: str) -> CheckConstraint:
-    form = f"length({column}) = 64 AND {column} NOT GLOB '*[^0-9a-f]*'"
-    return CheckConstraint(form, name=f"{column}_is_sha256")
+def _is_digest(column: str) -> list[CheckConstraint]:
+    forms = {
+        "sqlite": f"length({column}) = 64 AND {column} NOT GLOB '*[^0-9a-f]*'",
+        "postgresql": f"{column} ~ '^[0-9a-f]{{64}}$'",
+    }
+    return [
+        CheckConstraint(form, name=f"{column}_is_sha256").ddl_if(dialect=dialect)
+        for dialect, form in forms.items()
+    ]
 
 
 # Instants are text of one width (``tipstaff.project.timestamp``), so that they compare as they follow each other.
 approvals = Table(
     "approvals",
     metadata,
-    Column("key", Text, primary_key=True),
-    Column("status", Text, nullable=False),
-    Column("digest", Text, nullable=False),
-    Column("bundle_revision", Text, nullable=False),
-    Column("content", Text, nullable=False),
+    Column("key", _TEXT, primary_key=True),
+    Column("status", _TEXT, nullable=False),
+    Column("digest", _TEXT, nullable=False),
+    Column("bundle_revision", _TEXT, nullable=False),
+    Column("content", _TEXT, nullable=False),
     Column("confirmations", Integer, nullable=False),
     Column("confirm_within_s", Integer, nullable=False),
-    Column("created_at", Text, nullable=False),
-    Column("expires_at", Text, nullable=False),
-    Column("decided_by", Text),
-    Column("decided_at", Text),
-    Column("note", Text),
-    Column("first_confirmed_by", Text),
-    Column("token_sha256", Text),
-    Column("token_expires_at", Text),
+    Column("created_at", _TEXT, nullable=False),
+    Column("expires_at", _TEXT, nullable=False),
+    Column("decided_by", _TEXT),
+    Column("decided_at", _TEXT),
+    Column("note", _TEXT),
+    Column("first_confirmed_by", _TEXT),
+    Column("token_sha256", _TEXT),
+    Column("token_expires_at", _TEXT),
     Column("is_announced", Integer, nullable=False, server_default=text("0")),
-    Column("document", Text, nullable=False),
+    Column("document", _TEXT, nullable=False),
     Column("diff", LargeBinary, nullable=False),
     _one_of("status", STATUSES),
-    _is_digest("key"),
-    _is_digest("digest"),
+    *_is_digest("key"),
+    *_is_digest("digest"),
     CheckConstraint("confirmations IN (1, 2)", name="confirmations_are_one_or_two"),
     CheckConstraint("confirm_within_s >= 1", name="confirm_within_s_is_positive"),
     CheckConstraint("length(created_at) = 27 AND length(expires_at) = 27", name="instants_compare"),
@@ -87,6 +96,7 @@ approvals = Table(
         "digest",
         unique=True,
         sqlite_where=text("status = 'pending'"),
+        postgresql_where=text("status = 'pending'"),
     ),
     sqlite_strict=True,
 )
@@ -94,19 +104,19 @@ approvals = Table(
 changes = Table(
     "changes",
     metadata,
-    Column("id", Text, primary_key=True),
-    Column("action_class", Text, nullable=False),
-    Column("effect", Text, nullable=False),
-    Column("base", Text, nullable=False),
-    Column("diff_sha256", Text, nullable=False),
-    Column("files", Text, nullable=False),
-    Column("branch", Text),
-    Column("commit", Text),
-    Column("pull_request", Text),
-    Column("approval", Text, ForeignKey("approvals.key")),
-    Column("state", Text, nullable=False),
-    Column("created_at", Text, nullable=False),
+    Column("id", _TEXT, primary_key=True),
+    Column("action_class", _TEXT, nullable=False),
+    Column("effect", _TEXT, nullable=False),
+    Column("base", _TEXT, nullable=False),
+    Column("diff_sha256", _TEXT, nullable=False),
+    Column("files", _TEXT, nullable=False),
+    Column("branch", _TEXT),
+    Column("commit", _TEXT),
+    Column("pull_request", _TEXT),
+    Column("approval", _TEXT, ForeignKey("approvals.key")),
+    Column("state", _TEXT, nullable=False),
+    Column("created_at", _TEXT, nullable=False),
     _one_of("state", CHANGE_STATES),
-    _is_digest("diff_sha256"),
+    *_is_digest("diff_sha256"),
     sqlite_strict=True,
 )

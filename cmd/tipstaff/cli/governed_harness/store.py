@@ -26,7 +26,7 @@ store_option = click.option(
     "--store",
     required=True,
     metavar="PATH",
-    help="File of JSON lines that holds requests and decisions.",
+    help="File of JSON lines that holds requests and decisions, or the URL of a PostgreSQL database.",
 )
 
 
