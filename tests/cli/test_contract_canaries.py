@@ -69,7 +69,7 @@ def test_answer_that_changes_under_the_same_schema_is_drift_of_that_canary(pinne
         "c2": "same",
     }
     again = pinned.run("canary", "run", "weather", "--json")
-    assert (again.code, again.json["status"]) == (1, "drift")
+    assert (again.code, again.json["servers"][0]["status"]) == (1, "drift")
     assert pinned.run("accept", "weather", "--digest", found["new_digest"]).code == 0
     assert pinned.run("canary", "run", "weather").code == 0
 

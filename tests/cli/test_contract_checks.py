@@ -90,7 +90,9 @@ def test_server_without_a_snapshot_is_no_success_and_gets_none(pinned: Pinned) -
     assert not pinned.pin.exists()
     assert pinned.candidates() == [found["new_digest"]]
     pinned.tell(tools=[FORECAST])
-    assert pinned.check()[1]["effect"] == "require_approval"
+    code, found = pinned.check()
+    assert (code, found["status"], found["effect"]) == (1, "unbaselined", "require_approval")
+    assert found["codes"] == ["contract.unbaselined"]
 
 
 BROKEN = {
@@ -188,6 +190,22 @@ def test_what_is_not_known_outranks_what_is_known_and_each_server_has_its_record
     lines = pinned.run("check", "weather")
     assert (lines.code, "weather: drift" in lines.stdout) == (1, True)
     assert f"--digest {done.json['servers'][2]['new_digest']}" in lines.stderr
+
+
+@pytest.mark.req("C-20")
+@pytest.mark.promise("BR-04")
+def test_snapshot_beside_a_committed_one_keeps_a_candidate_and_writes_nothing(
+    pinned: Pinned,
+) -> None:
+    pinned.commit()
+    before = pinned.pin.read_bytes()
+    pinned.tell(tools=[FORECAST])
+    done = pinned.run("snapshot", "weather", "--json")
+    assert (done.code, done.json["file"]) == (1, None)
+    assert pinned.pin.read_bytes() == before
+    assert pinned.candidates() == [done.json["digest"]]
+    assert pinned.run("accept", "weather", "--digest", done.json["digest"]).code == 0
+    assert pinned.run("snapshot", "weather").code == 0
 
 
 def test_nothing_to_check_is_no_success(workshop: Workshop) -> None:

@@ -186,6 +186,8 @@ def alone(project: Path) -> Workshop:
 @pytest.fixture
 def words(alone: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """What the placeholders of the arguments stand for."""
+    pinned = Pinned.laid(alone, monkeypatch, name="told")
+    assert pinned.run("snapshot", "told").code == 0
     scene = AugmentScene.set(alone, tmp_path / "outside")
     first = alone.propose().effects.approval
     other = alone.propose({"skills/b.md": "x\n"})
@@ -209,8 +211,6 @@ def words(alone: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> d
     )
     candidate = read_snapshot(tmp_path / "weather.mcpc.json")
     Candidates(alone.state).keep(candidate, current_actor())
-    pinned = Pinned.laid(alone, monkeypatch, name="told")
-    assert pinned.run("snapshot", "told").code == 0
     return {
         "candidate": candidate.digest,
         "key": first.key,

@@ -33,6 +33,16 @@ def data(package: str, **members: Any) -> Plant:
     return plant
 
 
+def descriptions_are_labels(patch: pytest.MonkeyPatch, tmp: Path) -> None:
+    """A policy to which what a model reads is for information."""
+    label = [{"if": {}, "severity": "info", "authority": "none"}]
+
+    def regrade(value: Any) -> None:
+        value["cases"]["description_changed"] = label
+
+    put_in_place(edit_data(tmp / "policy", {"contract": regrade}), patch)
+
+
 def keep_as_pin(self: Candidates, found: Snapshot, seen_by: Actor) -> Path:
     """A check that takes what it finds for what is committed."""
     path = pin_path(self._state.parent, found.server_id)
@@ -90,7 +100,7 @@ FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
         {},
     ),
     "row 108: descriptions are no words": (
-        python("tipstaff.drift.tools", "_WORDS", {"title": "title_changed"}),
+        descriptions_are_labels,
         CHECKS,
         "test_warning_fails_only_who_asked_for_it_and_is_drift_either_way",
         {},

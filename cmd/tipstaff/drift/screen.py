@@ -25,7 +25,12 @@ def render(found: Snapshot) -> str:
     """The whole contract but for ``captured_at``, as lines; ASCII escapes are JSON's."""
     plain = found.model_dump(exclude={"captured_at"}, exclude_none=True)
     text = json.dumps(plain, indent=2, sort_keys=True, ensure_ascii=False)
-    return _NOT_ASCII.sub(lambda match: _shown(match[0]), text) + "\n"
+    return unmistakable(text) + "\n"
+
+
+def unmistakable(text: str) -> str:
+    """A text in which a character that looks like another one is an escape, for what is shown beside a rendering."""
+    return _NOT_ASCII.sub(lambda match: _shown(match[0]), text)
 
 
 def read_back(rendered: str) -> Snapshot:

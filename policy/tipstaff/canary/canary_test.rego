@@ -70,6 +70,8 @@ test_canary_is_kept_after_eight_answers_that_are_one if {
 	_said(_with({"/evidence/canary/runs": 8, "/evidence/canary/distinct": 1})) == _granted
 	_said(_with({"/evidence/canary/runs": 7, "/evidence/canary/distinct": 1})).deny == {"canary.too_few_runs"}
 	_said(_with({"/action/type": "call", "/evidence/canary/runs": 2, "/evidence/canary/distinct": 1})) == _granted
+	_said(_with({"/action/type": "call", "/evidence/canary/runs": 1, "/evidence/canary/distinct": 1})) == _granted
+	_said(_with({"/evidence/canary/runs": 8, "/evidence/canary/distinct": "2"})).require_approval == set()
 	unstable := _with({"/evidence/canary/runs": 8, "/evidence/canary/distinct": 2})
 	_said(unstable).require_approval == {"canary.unstable"}
 	{reason.message | some reason in canary.require_approval} == {"get_forecast answers the same call differently each time"} with input as unstable

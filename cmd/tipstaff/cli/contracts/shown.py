@@ -13,7 +13,7 @@ from tipstaff.cli.output import json_option, print_json
 from tipstaff.documents.base import Json
 from tipstaff.documents.contract_diff import Authority, ContractDiff, ContractFinding, Grade
 from tipstaff.documents.finding import Finding, Severity
-from tipstaff.documents.text import visible
+from tipstaff.documents.text import SHOWN_CHARACTERS, visible
 from tipstaff.documents.verdict import Reason
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -69,17 +69,24 @@ def show_lines(diff: ContractDiff) -> None:
     for found in diff.findings:
         mark = click.style(f"{found.severity:7}", fg=_COLOURS.get(found.severity), bold=True)
         authority = "" if found.authority == "none" else f", {found.authority} authority"
-        click.echo(f"{mark}  {visible(_place(found))}  {found.kind}{authority}")
-        click.echo(f"         {visible(found.message)}")
+        click.echo(f"{mark}  {_seen(_place(found))}  {found.kind}{authority}")
+        click.echo(f"         {_seen(found.message)}")
         for sign, value in (("-", found.before), ("+", found.after)):
             if value is not None:
-                click.echo(f"         {sign} {visible(_text(value), limit=_SHOWN)}")
+                click.echo(f"         {sign} {_seen(_text(value), _SHOWN)}")
     if not diff.findings:
         click.echo("unchanged")
         return
     risk = "low risk" if diff.low_risk else "not low risk"
     of_class = f", {diff.change_class}, {risk}" if diff.drift else ", same meaning"
     click.echo(f"{len(diff.findings)} findings, {diff.severity}{of_class}")
+
+
+def _seen(text: str, limit: int = SHOWN_CHARACTERS) -> str:
+    """A text of a server, with what nobody sees and what looks like something else as escapes."""
+    from tipstaff.drift.screen import unmistakable
+
+    return unmistakable(visible(text, limit=limit))
 
 
 def _place(found: ContractFinding) -> str:

@@ -131,14 +131,14 @@ def _graded(project: Project, found: Observation, path: Path | None) -> tuple[Sn
     from tipstaff.drift.candidates import Candidates
     from tipstaff.engine import Engine
     from tipstaff.healing.contracts import Wanted, compare, look
+    from tipstaff.healing.pins.canaries import renewed
 
     new, wanted = found.snapshot, Wanted("error")
     with Engine.open(str(project.root), say=say) as engine:
         if path is not None:
             return new, look(engine, new, list(pins.others(path, new.server_id)), wanted)
         old = _committed(project, new.server_id)
-        recorded = {"canaries": old.canaries, "behavior_fingerprint": old.behavior_fingerprint}
-        new = new.model_copy(update=recorded)
+        new = renewed(old, new)
         graded = compare(engine, old, new, wanted)
         if new.digest != old.digest:
             Candidates(project.state).keep(new, engine.actor)

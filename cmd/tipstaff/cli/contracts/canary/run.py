@@ -26,7 +26,7 @@ def run(name: str, as_json: bool) -> int:
     with Engine.open(say=say) as engine:
         found = check(engine, [name], Wanted("warning"), live(engine))
     if as_json:
-        print_json(found[0].server.model_dump(mode="json"))
+        print_json({"servers": [found[0].server.model_dump(mode="json")]})
     else:
         show_checked(found[0])
     return worst(found)
