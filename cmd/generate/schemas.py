@@ -22,7 +22,9 @@ from tipstaff.documents.contract import Snapshot, SnapshotV1
 from tipstaff.documents.contract_check import ContractCheck
 from tipstaff.documents.contract_diff import ContractDiff
 from tipstaff.documents.finding import Finding, Waivers
+from tipstaff.documents.governed import GovernedSpec, Receipt
 from tipstaff.documents.input import ChangeInput, ContractInput, ControlInput
+from tipstaff.documents.modification import ModificationInput
 from tipstaff.documents.sandbox import SandboxProfile, SandboxResult
 from tipstaff.documents.verdict import Verdict
 
@@ -44,8 +46,11 @@ DOCUMENTS: dict[str, type[BaseModel]] = {
     "control": ControlInput,
     "explanation": Explanation,
     "finding": Finding,
+    "governed_spec": GovernedSpec,
     "local_config": LocalConfig,
+    "modification": ModificationInput,
     "prose_runs": ProseRuns,
+    "receipt": Receipt,
     "sandbox_profile": SandboxProfile,
     "sandbox_result": SandboxResult,
     "team_config": TeamConfig,
@@ -82,7 +87,8 @@ def _inline(node: Any, definitions: dict[str, Any]) -> Any:
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    widened = {**schema, "type": [schema["type"], "null"]}
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    widened = {**schema, "type": [*kinds, "null"]}
     if "enum" in schema:
         widened["enum"] = [*schema["enum"], None]
     return widened

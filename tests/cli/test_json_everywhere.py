@@ -11,6 +11,7 @@ from typing import Any
 import click
 import pytest
 
+import tipstaff
 from support.augment_scene import GOLDEN_FOLDER, SKILL_FILE, AugmentScene
 from support.documents import a_change
 from support.ledger_parts import asked
@@ -70,7 +71,10 @@ GOOD: dict[Verb, tuple[list[str], int]] = {
     ("explain",): (["{change}"], 0),
     ("governed-harness", "approvals"): (["--store", "{store}"], 0),
     ("governed-harness", "approve"): (["--store", "{store}", "--key", "a" * 64], 0),
+    ("governed-harness", "init"): (["--out", "{new}", "--demo"], 0),
+    ("governed-harness", "plan"): (["--spec", "{spec}"], 0),
     ("governed-harness", "reject"): (["--store", "{store}", "--key", "b" * 64], 0),
+    ("governed-harness", "run"): (["--spec", "{spec}"], 0),
     ("init",): (["--force"], 0),
     ("pause",): (["--reason", "x"], 0),
     ("policy", "build"): (["--out", "{new}"], 0),
@@ -145,6 +149,12 @@ BAD: list[tuple[Verb, list[str], int]] = [
     (("governed-harness", "approvals"), ["--store", "README.md"], 3),
     (("governed-harness", "approve"), ["--store", "absent.jsonl", "--key", UNKNOWN_KEY], 2),
     (("governed-harness", "approve"), ["--store", "absent.jsonl"], 2),
+    (("governed-harness", "init"), ["--out", "README.md"], 2),
+    (("governed-harness", "init"), [], 2),
+    (("governed-harness", "plan"), ["--spec", "README.md"], 2),
+    (("governed-harness", "plan"), [], 2),
+    (("governed-harness", "run"), ["--spec", "absent.json"], 2),
+    (("governed-harness", "run"), ["--spec", "golden"], 2),
     (("governed-harness", "reject"), ["--store", "golden", "--key", UNKNOWN_KEY], 3),
     (("governed-harness", "aprove"), ["--store", "x"], 2),
     (("init",), [], 2),
@@ -223,9 +233,20 @@ def words(alone: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> d
         "script": str(scene.script()),
         "golden": GOLDEN_FOLDER,
         "store": str(store.path),
+        "spec": str(_specification(tmp_path)),
         "capture": str(tmp_path / "capture.json"),
         "snapshot": str(tmp_path / "weather.mcpc.json"),
     }
+
+
+def _specification(folder: Path) -> Path:
+    starter = Path(tipstaff.__file__).parent / "starter/governed"
+    spec = json.loads((starter / "demo.json").read_bytes())
+    for side in ("before", "after"):
+        spec[side] = json.loads((starter / f"{side}.json").read_bytes())
+    path = folder / "governed.json"
+    path.write_text(json.dumps(spec))
+    return path
 
 
 def the_document(stdout: str) -> Any:
@@ -278,6 +299,7 @@ NEEDS_NO_CONFIG = {
     ("change", "list"),
     ("change", "show"),
     ("governed-harness", "approvals"),
+    ("governed-harness", "init"),
 }
 
 

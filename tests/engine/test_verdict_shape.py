@@ -21,7 +21,7 @@ OTHER = {
     "action": {"type": "send_email", "cost": {"amount": 0, "currency": "USD"}},
     "resource": {"id": "mail:123"},
 }
-UNJUDGED = ["action", "modification", "tier_change"]
+UNJUDGED = ["action", "sandbox", "tier_change"]
 EXAMPLES = Path(__file__).parents[2] / "contracts/examples"
 
 
@@ -31,9 +31,9 @@ def plain(verdict: Verdict) -> dict[str, Any]:
     return value
 
 
-def a_contract(effect: str) -> dict[str, Any]:
-    """The example of a contract with that effect, without a context."""
-    example: dict[str, Any] = json.loads((EXAMPLES / f"contract-{effect}.input.json").read_bytes())
+def an_example(kind: str, effect: str) -> dict[str, Any]:
+    """The example of a kind with that effect, without a context."""
+    example: dict[str, Any] = json.loads((EXAMPLES / f"{kind}-{effect}.input.json").read_bytes())
     del example["context"]
     return example
 
@@ -49,7 +49,11 @@ def test_every_kind_of_question_gets_a_verdict_of_one_shape(workshop: Workshop) 
         (an_act("approve"), "allow"),
         (an_act("fly"), "deny"),
         (an_act(None), "deny"),
-        *((a_contract(effect), effect) for effect in get_args(Effect)),
+        *(
+            (an_example(kind, effect), effect)
+            for kind in ("contract", "modification")
+            for effect in get_args(Effect)
+        ),
         *(({**OTHER, "kind": kind}, "deny") for kind in UNJUDGED),
     ]
     for document, effect in documents:

@@ -74,6 +74,18 @@ MEANT: dict[str, dict[str, tuple[dict[str, Any], str]]] = {
         "contracts.servers.*.headers": NOT_A_FILE,
         "contracts.servers.*.environment": NOT_A_FILE,
         "contracts.servers.*.client_capabilities": NOT_A_FILE,
+        # What these say is for modifications, and tried with them.
+        "harness": USUAL,
+        "harness.granted_capabilities": USUAL,
+        "harness.max_risk": USUAL,
+        "harness.canary_risk": USUAL,
+        "harness.tolerance": USUAL,
+        "harness.allowed_imports": USUAL,
+        "harness.denied_imports": USUAL,
+        "harness.denied_calls": USUAL,
+        "harness.min_effect": USUAL,
+        "harness.min_tasks": NOT_A_FILE,
+        "harness.allowed_suffixes": USUAL,
     },
     # One person's file loosens nothing, whatever it leaves empty.
     "local": {

@@ -21,6 +21,7 @@ EFFECTS = {
     "change": {"allow", "require_approval", "escalate", "deny"},
     "contract": {"allow", "require_approval", "escalate", "deny"},
     "control": {"allow", "escalate", "deny"},
+    "modification": {"allow", "require_approval", "escalate", "deny"},
 }
 each_example = pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
 

@@ -152,7 +152,8 @@ def _create(connection: Connection, path: Path) -> None:
         tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
         if tables:
             raise corrupt(str(path), "the file is the database of another program")
-        schema.metadata.create_all(connection)
+    if version < schema.VERSION:
+        schema.metadata.create_all(connection)  # those of an earlier version stay as they are
         connection.exec_driver_sql(f"PRAGMA user_version = {schema.VERSION}")
 
 

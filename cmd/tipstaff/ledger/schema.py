@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from tipstaff.documents.approval import ApprovalStatus, ChangeRecord
 
-VERSION = 1
+VERSION = 2
 # Characters of a key or an id that name a row, where no other begins with them.
 SHORTEST_PREFIX = 6
 # Bytes of one JSON column.
@@ -118,5 +118,15 @@ changes = Table(
     Column("created_at", _TEXT, nullable=False),
     _one_of("state", CHANGE_STATES),
     *_is_digest("diff_sha256"),
+    sqlite_strict=True,
+)
+
+modifications = Table(
+    "modifications",
+    metadata,
+    Column("artifact_id", Text, primary_key=True),
+    Column("modification_id", Text, primary_key=True),
+    Column("source_sha256", Text, nullable=False),
+    _is_digest("source_sha256"),
     sqlite_strict=True,
 )

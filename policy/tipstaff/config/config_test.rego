@@ -21,6 +21,13 @@ _everything := {
 	"tests": {"command": "make golden", "paths": ["tests"]},
 	"policy": {"overlay": "policy", "public_key": "-----BEGIN\nx"},
 	"contracts": {"servers": {}, "dependents": ["skills"]},
+	"harness": {
+		"granted_capabilities": ["net"],
+		"max_risk": 0.3,
+		"min_tasks": 2,
+		"denied_calls": ["print"],
+		"require_proof": true,
+	},
 }
 
 _valid(team, local) := valid if {
@@ -51,6 +58,7 @@ test_groups_and_settings_left_empty_are_valid if {
 		"tests": ["command", "paths"],
 		"policy": ["overlay", "public_key"],
 		"contracts": ["servers", "dependents"],
+		"harness": ["granted_capabilities", "max_risk", "denied_imports", "min_effect", "require_canary", "allowed_suffixes"],
 	} {
 		_valid({group: null}, null)
 		_valid({group: {}}, null)
@@ -112,6 +120,10 @@ test_setting_of_another_shape_is_invalid if {
 		["policy", "public_key", [5, true, ["x"], {}]],
 		["contracts", "servers", ["", [], 5]],
 		["contracts", "dependents", ["skills", [5], [""], {"a": "skills"}]],
+		["harness", "granted_capabilities", ["net", [5], ["Net"]]],
+		["harness", "allowed_imports", ["os", [5], [""]]],
+		["harness", "max_risk", ["0.3", -0.1, true, []]],
+		["harness", "require_proof", ["yes", 1, []]],
 	] {
 		[group, name, values] := case
 		every value in values {

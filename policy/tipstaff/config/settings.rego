@@ -91,6 +91,24 @@ _sound("contracts", "servers", servers) if is_object(servers)
 
 _sound("contracts", "dependents", folders) if shapes.are_texts(folders)
 
+_sound("harness", "granted_capabilities", names) if shapes.are_capabilities(names)
+
+_sound("harness", name, names) if {
+	name in {"allowed_imports", "denied_imports", "denied_calls", "allowed_suffixes"}
+	shapes.are_texts(names)
+}
+
+_sound("harness", name, value) if {
+	name in {"max_risk", "canary_risk", "tolerance", "min_effect", "min_tasks"}
+	is_number(value)
+	value >= 0
+}
+
+_sound("harness", name, switch) if {
+	startswith(name, "require_")
+	is_boolean(switch)
+}
+
 # A list leaves backends out; their order, the strongest first, is not for a file to change.
 _follows_a_weaker(names, place, rank) if {
 	some before, other in names

@@ -1,6 +1,7 @@
 package tipstaff.decision
 
 import data.tipstaff.autonomy
+import data.tipstaff.modification
 import data.tipstaff.overlay
 
 _obligations contains obligation if some obligation in overlay.obligations
@@ -24,9 +25,14 @@ _obligations contains {
 	"confirm_within_s": data.tipstaff.approval.confirm_within_s,
 } if {
 	effect == "require_approval"
+	_asks_a_person
 	urgency := object.get(
 		data.tipstaff.approval.urgency,
 		object.get(input, ["action", "class"], null),
 		data.tipstaff.approval.usual_urgency,
 	)
 }
+
+_asks_a_person if not _judges_modification
+
+_asks_a_person if modification.asks

@@ -1,6 +1,7 @@
 package tipstaff.decision
 
 import data.tipstaff.approval
+import data.tipstaff.modification
 import data.tipstaff.reasons
 
 # METADATA
@@ -25,6 +26,11 @@ _standing["require_approval"] := _said.hold if {
 _lifted if {
 	approval.valid
 	count(_unconfirmed) == 0
+}
+
+_lifted if {
+	_judges_modification
+	modification.is_approved
 }
 
 # METADATA

@@ -6,6 +6,7 @@ import data.tipstaff.canary
 import data.tipstaff.contract
 import data.tipstaff.drift
 import data.tipstaff.evidence
+import data.tipstaff.modification
 
 _stricter := [reason |
 	some strictness in ["deny", "escalate", "require_approval"]
@@ -49,7 +50,17 @@ _facts := object.union_n([_facts_of_change, _facts_of_augment, _facts_of_drift])
 	_calls_tool
 } else := contract.report if {
 	_judges_contract
+} else := object.union(modification.report, {"outcome": _outcome}) if {
+	_judges_modification
 } else := {}
+
+_outcome := "promote" if {
+	effect == "allow"
+} else := "defer" if {
+	effect != "deny"
+} else := "rollback" if {
+	modification.rolls_back
+} else := "reject"
 
 _facts_of_change := {
 	"tier": _tier,

@@ -11,7 +11,10 @@ from tipstaff.cli.program import LazyGroup
 VERBS: Mapping[str, tuple[str, str]] = {
     "approvals": ("approvals", "List the requests of an approval store, and count them."),
     "approve": ("deciding", "Approve a request."),
+    "init": ("init", "Write a specification to start from."),
+    "plan": ("plan", "Read a specification and say what its stages would be."),
     "reject": ("deciding", "Reject a request."),
+    "run": ("run", "Take a specification through every stage, and give its receipt."),
 }
 
 

@@ -1,0 +1,59 @@
+"""`tipstaff governed-harness run`: a specification through every stage, and its receipt."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from tipstaff.cli.completion import files
+from tipstaff.cli.governed_harness.shown import print_receipt, spec_option
+from tipstaff.cli.output import json_option, print_json, say
+from tipstaff.errors import ContractError
+from tipstaff.files import write_atomically
+
+
+@click.command()
+@spec_option
+@click.option("--out", metavar="FILE", shell_complete=files, help="Write the receipt there, too.")
+@json_option
+def run(spec: str, out: str | None, as_json: bool) -> int:
+    """Take a specification through every stage, and give its receipt.
+
+    Gate, proof, approval, evidence, promotion, rollback plan: a stage that stops it leaves the later ones out. Provers
+    run isolated. Where a person has to agree, a request is left in the store. Nothing is applied.
+
+    Exits 0 only when it is promoted, 1 when it is deferred, rejected or rolled back, 2 for a specification that cannot
+    be read, and 3 where nothing could be judged.
+    """
+    from tipstaff.engine import Engine
+    from tipstaff.harness.pipeline import Pipeline
+    from tipstaff.harness.specification import load
+
+    specification = load(Path(spec))
+    with Engine.open(say=say) as engine:
+        judged = Pipeline(engine, specification, say=say).run()
+    receipt = judged.receipt
+    if out is not None:
+        _write(Path(out), json.dumps(receipt.model_dump(), indent=2) + "\n")
+    if as_json:
+        print_json(receipt.model_dump())
+    else:
+        print_receipt(receipt)
+    if receipt.promoted:
+        return 0
+    return 1 if judged.is_answered else 3
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write_atomically(path, text.encode(), mode=0o644)
+    except OSError as error:
+        raise ContractError(
+            "file.unwritable",
+            error.strerror or str(error),
+            file=str(path),
+            field="--out",
+            fix="name a file in a folder that can be written; the decision is on record",
+        ) from error

@@ -1,0 +1,169 @@
+"""The document that policy is asked about, from a specification and what is known of its stages so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from tipstaff.documents.base import Json, parse
+from tipstaff.documents.config import HarnessSettings
+from tipstaff.documents.governed import SpecGate
+from tipstaff.documents.input import Subject
+from tipstaff.documents.modification import (
+    AskedSettings,
+    Attestation,
+    GateSettings,
+    ModificationAction,
+    ModificationEvidence,
+    ModificationInput,
+    ModificationResource,
+    ProofFacts,
+    RehearsalFacts,
+    RuleSettings,
+    ScoreFacts,
+    StoredApproval,
+    Supplied,
+    TeamSettings,
+)
+from tipstaff.documents.modification_facts import StaticFacts
+from tipstaff.documents.strict_json import digest
+from tipstaff.engine import Engine
+from tipstaff.harness.specification import Measured, Specification
+
+Caller = Literal["cli", "mcp"]
+_DOMAIN = "tipstaff.governed.content.v1"
+_GATE = frozenset(GateSettings.model_fields)
+_RULES = frozenset(RuleSettings.model_fields)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a modification: its specification, what reading its source showed, and later stages' facts."""
+
+    specification: Specification
+    subject: str
+    caller: Caller
+    act: Literal["plan", "run"]
+    static: StaticFacts
+    gate: SpecGate | None = None
+    proof: ProofFacts | None = None
+    approval: StoredApproval | None = None
+    rehearsal: RehearsalFacts | None = None
+
+    def with_(self, **facts: Any) -> Known:
+        """The same, knowing more."""
+        return replace(self, **facts)
+
+
+def document(known: Known, engine: Engine) -> ModificationInput:
+    """What is judged."""
+    given = known.specification
+    spec = given.spec
+    resource = ModificationResource(
+        artifact_id=spec.artifact_id,
+        modification_id=spec.modification.modification_id,
+        target=spec.modification.target,
+        source_sha256=given.source_sha256,
+        content_sha256=content_sha256(known, engine),
+    )
+    return ModificationInput(
+        schema_version=1,
+        kind="modification",
+        subject=Subject(id=known.subject),
+        action=ModificationAction(
+            type=known.act,
+            requested_capabilities=list(spec.modification.requested_capabilities),
+            risk=spec.modification.risk,
+            deployment_risk=spec.risk,
+        ),
+        resource=resource,
+        evidence=ModificationEvidence(
+            caller=known.caller,
+            asked=_asked(known),
+            team=_team(engine),
+            supplied=Supplied(
+                prover=spec.prover is not None,
+                approval_store=spec.approval_store is not None,
+                rollback=given.current is not None,
+            ),
+            static=known.static,
+            proof=known.proof,
+            approval=known.approval,
+            contaminated=spec.contaminated,
+            scores=_scores(given),
+            conformal=spec.evidence.conformal,
+            sequential=spec.evidence.sequential,
+            rehearsal=known.rehearsal,
+        ),
+    )
+
+
+def content_sha256(known: Known, engine: Engine) -> str:
+    """The digest of everything that a person's approval is of; any change of it is another request."""
+    given = known.specification
+    spec = given.spec
+    return digest(
+        {
+            "artifact_id": spec.artifact_id,
+            "modification": spec.modification.model_dump(exclude={"source"}),
+            "source_sha256": given.source_sha256,
+            "risk": spec.risk,
+            "asked": _asked(known).model_dump(),
+            "gate_reference": given.gate_reference,
+            "prover": spec.prover,
+            "before_sha256": given.before.sha256,
+            "after_sha256": given.after.sha256,
+            "contaminated": spec.contaminated,
+            "evidence": spec.evidence.model_dump(),
+            "rollback": [_files(given.current), _files(given.previous)],
+            "caller": known.caller,
+            "subject": known.subject,
+            "bundles": engine.policy.revisions(),
+            "config": [
+                file.sha256 if file else None
+                for file in (engine.project.team, engine.project.local)
+            ],
+        },
+        domain=_DOMAIN,
+    )
+
+
+def _asked(known: Known) -> AskedSettings:
+    gate = known.gate or known.specification.gate
+    return AskedSettings(
+        gate=GateSettings(**gate.model_dump()) if gate else GateSettings(),
+        rules=RuleSettings(**known.specification.rules.model_dump()),
+    )
+
+
+def _team(engine: Engine) -> TeamSettings:
+    file = engine.project.team
+    value = (file.value.get("harness") if file else None) or {}
+    settings = parse(HarnessSettings, value).model_dump()
+    return TeamSettings(
+        gate=GateSettings(**{name: settings[name] for name in _GATE}),
+        rules=RuleSettings(**{name: settings[name] for name in _RULES}),
+        allowed_suffixes=settings["allowed_suffixes"],
+        require_attestation=settings["require_attestation"],
+    )
+
+
+def _scores(given: Specification) -> ScoreFacts:
+    return ScoreFacts(
+        before=dict(given.before.scores),
+        after=dict(given.after.scores),
+        before_sha256=given.before.sha256,
+        after_sha256=given.after.sha256,
+        before_attestation=_attestation(given.before),
+        after_attestation=_attestation(given.after),
+    )
+
+
+def _attestation(measured: Measured) -> Attestation | None:
+    if measured.producer is None or measured.source_sha256 is None:
+        return None
+    return Attestation(producer=measured.producer, source_sha256=measured.source_sha256)
+
+
+def _files(files: Any) -> Json | None:
+    return None if files is None else {path: state.model_dump() for path, state in files.items()}

@@ -1,0 +1,199 @@
+"""The pipeline: policy says which stage's facts are still to be found out, they are found out, and it is asked again.
+
+There is no other way from one stage to the next. Nothing of the modification is applied; what a run leaves is a request
+for approval where policy asks for one, the record on the trail, and the receipt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tipstaff.documents.approval import ApprovalRequest
+from tipstaff.documents.governed import Receipt
+from tipstaff.documents.modification import ModificationInput, StoredApproval
+from tipstaff.documents.numbers import decimal
+from tipstaff.documents.verdict import RequestApproval, Verdict
+from tipstaff.engine import Engine
+from tipstaff.errors import ContractError, DecisionError
+from tipstaff.evidence import static_gate
+from tipstaff.evidence.isolation import configured
+from tipstaff.harness import reference, rollback
+from tipstaff.harness.facts import Caller, Known, document
+from tipstaff.harness.receipt import is_answered, receipt
+from tipstaff.harness.specification import Specification
+from tipstaff.ledger.approval_store import ApprovalStore, NewRequest, key_of, open_store
+from tipstaff.ledger.database import FILE, open_database
+from tipstaff.ledger.modifications import Modifications
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What came of it: the receipt, and whether policy answered at all."""
+
+    receipt: Receipt
+    is_answered: bool
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """One specification on its way, and by whom; ``store`` is where approvals are kept, if not where it says itself."""
+
+    engine: Engine
+    specification: Specification
+    caller: Caller = "cli"
+    store: str | None = None
+    say: Say = field(default=lambda line: None)
+
+    def plan(self) -> Judged:
+        """What reading alone shows: nothing is run, asked or written."""
+        known = self._known("plan")
+        asked = document(known, self.engine)
+        verdict = self.engine.evaluate([asked])[0]
+        return Judged(receipt(verdict, asked, known), is_answered(verdict))
+
+    def run(self) -> Judged:
+        """Every stage in order; the decision is on record.
+
+        Raises ``SandboxError`` and ``EvidenceError`` where a stage cannot be carried out, and ``ContractError`` for a
+        gate's reference that gives none.
+        """
+        known = self._known("run")
+        if self.specification.gate_reference is not None:
+            self.say(f"asking {self.specification.gate_reference} for its settings, isolated")
+            isolation = configured(self.engine.project)
+            known = known.with_(gate=reference.gate(self.specification, isolation))
+        known = self._find_out(known)
+        asked = document(known, self.engine)
+        verdict = self.engine.decide(asked)
+        if verdict.is_allowed:
+            self._keep_id()
+        known = self._ask(verdict, asked, known)
+        return Judged(receipt(verdict, asked, known), is_answered(verdict))
+
+    def _known(self, act: Literal["plan", "run"]) -> Known:
+        self._demand_own_id()
+        modification = self.specification.spec.modification
+        return Known(
+            specification=self.specification,
+            subject=self.engine.actor.id,
+            caller=self.caller,
+            act=act,
+            static=static_gate.examine(modification.source, modification.target),
+        )
+
+    def _find_out(self, known: Known) -> Known:
+        """Gather what policy says it needs, until it needs nothing more."""
+        stages = dict(self._stages())
+        while True:
+            try:
+                verdict = self.engine.evaluate([document(known, self.engine)])[0]
+            except DecisionError:
+                return known  # the same comes again as the recorded verdict, and defers
+            find_out = stages.pop(str(verdict.facts.get("needs")), None)
+            if find_out is None:
+                return known
+            known = find_out(known)
+
+    def _stages(self) -> Iterator[tuple[str, Callable[[Known], Known]]]:
+        """How each stage's facts are found out; each is done once."""
+        isolation = configured(self.engine.project)
+        given = self.specification
+
+        def prove(known: Known) -> Known:
+            self.say(f"asking {given.spec.prover} for a proof, isolated")
+            return known.with_(proof=reference.prove(given, isolation))
+
+        def look(known: Known) -> Known:
+            return known.with_(approval=self._stored(known))
+
+        def rehearse(known: Known) -> Known:
+            self.say("rehearsing the rollback, isolated")
+            assert given.current is not None and given.previous is not None  # noqa: S101 (policy asks only then)
+            return known.with_(
+                rehearsal=rollback.rehearse(given.current, given.previous, isolation)
+            )
+
+        yield "proof", prove
+        yield "approval", look
+        yield "rollback", rehearse
+
+    def _stored(self, known: Known) -> StoredApproval:
+        content = document(known, self.engine).resource.content_sha256
+        key = key_of(str(content), self.specification.spec.approval_key)
+        request = self._store().get(key)
+        return StoredApproval(key=key, status="none") if request is None else _stored(request)
+
+    def _ask(self, verdict: Verdict, asked: ModificationInput, known: Known) -> Known:
+        """Ask a person where the verdict says so; the request is in the approvals of the store."""
+        terms = next((one for one in verdict.obligations if isinstance(one, RequestApproval)), None)
+        if terms is None:
+            return known
+        content, spec = str(asked.resource.content_sha256), self.specification.spec
+        request = self._store().request(
+            NewRequest(
+                kind=verdict.kind,
+                what=f"promote {spec.modification.modification_id} of {spec.artifact_id}, {spec.modification.target}",
+                why=tuple(reason.message for reason in verdict.reasons),
+                evidence=asked.evidence.model_dump(include={"static", "proof", "scores"}),
+                risk=f"{decimal(verdict.facts['settings']['risk'])} of 1",
+                alternatives=tuple(dict.fromkeys(reason.solution for reason in verdict.reasons)),
+                urgency=terms.urgency,
+                digest=content,
+                decision_id=verdict.decision_id,
+                bundle_revision=verdict.policy.revision,
+                confirmations=terms.confirmations,
+                confirm_within_s=terms.confirm_within_s,
+                ttl_s=terms.ttl_s,
+                requested_by=self.engine.actor,
+                key=key_of(content, spec.approval_key),
+            )
+        )
+        self.say(f"a person is asked: {request.key}")
+        return known.with_(approval=_stored(request))
+
+    def _store(self) -> ApprovalStore:
+        named = self.store or self.specification.spec.approval_store
+        assert named is not None  # noqa: S101 (policy asks only where one is supplied)
+        return open_store(named if "://" in named else self.specification.path(named))
+
+    def _demand_own_id(self) -> None:
+        """Raise ``ContractError`` where the id was promoted with another source before."""
+        state = self.engine.project.state
+        if (state / FILE).exists():
+            self._compare(Modifications(open_database(state)).source(*self._id()))
+
+    def _keep_id(self) -> None:
+        database = open_database(self.engine.project.state)
+        kept = Modifications(database).keep(*self._id(), self.specification.source_sha256)
+        self._compare(kept)
+
+    def _compare(self, kept: str | None) -> None:
+        if kept not in (None, self.specification.source_sha256):
+            raise ContractError(
+                "modification.id_reused",
+                "another source was promoted under this id",
+                field="modification.modification_id",
+                fix="give each modification an id of its own",
+            )
+
+    def _id(self) -> tuple[str, str]:
+        spec = self.specification.spec
+        return spec.artifact_id, spec.modification.modification_id
+
+
+def _stored(request: ApprovalRequest) -> StoredApproval:
+    return StoredApproval(
+        key=request.key,
+        status=request.status,
+        digest=request.digest,
+        requested_by=request.requested_by,
+        decided_by=request.decided_by,
+        decided_at=request.decided_at,
+        expires_at=request.expires_at,
+        confirmations=request.confirmations,
+        note=request.note,
+    )

@@ -1,0 +1,48 @@
+package tipstaff.modification.proof_test
+
+import data.tipstaff.modification.proof
+import data.tipstaff.testing
+
+_said(facts) := said if {
+	document := testing.modification_with(facts)
+	refused := proof.deny with input as document
+	waiting := proof.require_approval with input as document
+	said := testing.codes(refused) | testing.codes(waiting)
+}
+
+_supplied := {"/evidence/supplied/prover": true}
+
+_answered(status) := object.union(_supplied, {"/evidence/proof": {"status": status, "detail": "because"}})
+
+# METADATA
+# custom:
+#   req: [HP-05]
+test_only_a_proof_is_one if {
+	_said(_answered("proved")) == set()
+	_said(_answered("failed")) == {"proof.failed"}
+	every status in ["unknown", "error", "timeout", "Proved", "passed", "none"] {
+		_said(_answered(status)) == {"proof.error"}
+	}
+	every answer in [null, {}, {"detail": ""}, {"status": null}, {"status": 1}] {
+		_said(object.union(_supplied, {"/evidence/proof": answer})) == {"proof.pending"}
+	}
+}
+
+test_nothing_is_said_where_no_proof_is_asked_for if {
+	_said({}) == set()
+	_said({"/evidence/proof": {"status": "failed", "detail": ""}}) == set()
+}
+
+test_proof_that_is_asked_for_takes_a_prover if {
+	asked := {"/evidence/asked/rules/require_proof": true}
+	_said(asked) == {"proof.missing"}
+	open := proof.is_open with input as testing.modification_with(asked)
+	open == false
+	supplied := proof.is_open with input as testing.modification_with(object.union(asked, _supplied))
+	supplied == true
+}
+
+test_refutation_says_why if {
+	refused := proof.deny with input as testing.modification_with(_answered("failed"))
+	{reason.message | some reason in refused} == {"the prover refutes the modification: because"}
+}
