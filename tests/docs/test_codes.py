@@ -19,7 +19,12 @@ _CODE = re.compile(r"[a-z]+\.[a-z_]+\Z")
 _FAMILIES = {code.partition(".")[0] for code in (*ERRORS, *CODES) if "." in code}
 # Names of files and of settings that look like codes of these families.
 _FILE = re.compile(r"\.(?:json|lock|log|pem|sock)\Z")
-_SETTINGS = {"policy.public_key", "policy.public_keys", "sandbox.profile"}
+_SETTINGS = {
+    "modification.modification_id",
+    "policy.public_key",
+    "policy.public_keys",
+    "sandbox.profile",
+}
 
 
 def strings() -> Iterator[tuple[str, str]]:

@@ -10,7 +10,6 @@ import data.tipstaff.control
 import data.tipstaff.drift
 import data.tipstaff.gates
 import data.tipstaff.guard
-import data.tipstaff.modification
 import data.tipstaff.overlay
 import data.tipstaff.paths
 import data.tipstaff.pause
@@ -37,8 +36,6 @@ _reviews_contract if {
 	not _accepts_contract
 	not _calls_tool
 }
-
-_judges_modification if input.kind == "modification"
 
 _said.deny contains reason if some reason in guard.deny
 
@@ -67,11 +64,6 @@ _said.deny contains reason if {
 _said.deny contains reason if {
 	_calls_tool
 	some reason in canary.deny
-}
-
-_said.deny contains reason if {
-	_judges_modification
-	some reason in modification.deny
 }
 
 _said.escalate contains reason if some reason in guard.escalate
@@ -116,12 +108,6 @@ _said.hold contains reason if {
 	some reason in approval.require_approval
 }
 
-# The store's own approval is one of the stages, and makes up for none of the others.
-_said.hold contains reason if {
-	_judges_modification
-	some reason in modification.require_approval
-}
-
 _said.hold contains reason if some reason in _unconfirmed
 
 _said.grant contains reason if {
@@ -147,9 +133,4 @@ _said.grant contains reason if {
 _said.grant contains reason if {
 	_calls_tool
 	some reason in canary.grant
-}
-
-_said.grant contains reason if {
-	_judges_modification
-	some reason in modification.grant
 }

@@ -1,0 +1,21 @@
+package tipstaff.decision
+
+import data.tipstaff.modification
+
+_judges_modification if input.kind == "modification"
+
+_said.deny contains reason if {
+	_judges_modification
+	some reason in modification.deny
+}
+
+# The store's own approval is one of the stages, and makes up for none of the others.
+_said.hold contains reason if {
+	_judges_modification
+	some reason in modification.require_approval
+}
+
+_said.grant contains reason if {
+	_judges_modification
+	some reason in modification.grant
+}
