@@ -50,9 +50,11 @@ class Found:
             self.untold(node, f"an attribute of {name.removesuffix('.*')} named at run time")
             return
         if name not in tables.CONSTANTS:
-            self.calls |= {name, *(held for held in perhaps_carried(name) if "." in held)}
+            self.calls.add(name)
         if _reaches(origin) or _is_private(origin):
             self.untold(node, f"{name} reaches what the text does not name")
+        for held in perhaps_carried(origin):
+            self.origin(node, held)
 
     def inside(self, node: ast.AST, inner: Found) -> None:
         """Take over what was found in code that stands in a text."""

@@ -19,6 +19,8 @@ _LYING_ABOUT = _CARRIED | frozenset(
     signal smtplib socket ssl tempfile threading timeit types urllib webbrowser zipimport
     """.split()
 )
+# How the standard library calls some of them.
+_KNOWN_AS = {"bltns": "builtins", "mp": "multiprocessing"}
 
 
 def is_standard(name: str) -> bool:
@@ -42,11 +44,16 @@ def may_be_module(name: str) -> bool:
     return is_standard_module(name) if is_standard(name) else True
 
 
-def perhaps_carried(name: str) -> set[str]:
-    """The names that a dotted name may stand for too, where a module outside the standard library holds modules."""
-    parts = name.split(".")
-    hidden = (index for index, part in enumerate(parts) if index and part in _LYING_ABOUT)
-    return set() if is_standard(name) else {".".join(parts[index:]) for index in hidden}
+def perhaps_carried(origin: str) -> set[str]:
+    """The dotted names that an origin may stand for too, where what holds a module may be a module itself."""
+    parts = origin.split(".")
+    found = set()
+    for index in range(1, len(parts) - 1):
+        holder = ".".join(parts[:index])
+        lies = parts[index] in _LYING_ABOUT and parts[index] != parts[index - 1]
+        if lies and "()" not in holder and not is_standard_module(f"{holder}.{parts[index]}"):
+            found.add(".".join(parts[index:]))
+    return found
 
 
 def carried(holder: str | None, attribute: str) -> str | None:
@@ -54,6 +61,7 @@ def carried(holder: str | None, attribute: str) -> str | None:
     name = SAME_MODULE.get(attribute, attribute).removeprefix("_")
     if holder is None or "()" in holder or not is_standard_module(holder):
         return name if name in _CARRIED else None
+    name = _KNOWN_AS.get(name, name)
     if name not in _LYING_ABOUT or name == holder:
         return None
     return None if is_standard_module(f"{holder}.{attribute}") else name

@@ -184,6 +184,8 @@ class _Gate:
             self._found.untold(node, tables.NAMESPACE)
         if node.attr not in tables.LOOKUPS and any(map(self._is_namespace, origins)):
             self._found.untold(node, tables.NAMESPACE)
+        if node.attr == "get_field" and self._names.imports("string"):
+            self._found.untold(node, f"the attribute {node.attr}")
         given = isinstance(node.value, ast.Name) and node.value.id in self._errors
         if node.attr == "obj" and (given or any(map(is_error, origins))):
             self._found.untold(node, "what an exception kept as obj")

@@ -27,6 +27,10 @@ HARMLESS = frozenset(
 # Naming one of these, or what is below it, is a use of what is only made at run time.
 REACHES = frozenset(
     {
+        *("bdb", "cProfile.Profile().run", "cProfile.Profile().runctx", "mako.template.Template"),
+        *("multiprocessing.reduction", "numexpr.evaluate", "pdb", "profile.Profile().run"),
+        *("profile.Profile().runctx", "string.Formatter.get_field", "timeit.main"),
+        *("tkinter.Tk().call", "tkinter.Tk().eval", "trace.Trace"),
         *("builtins.__build_class__", "builtins.__spec__", "dataclasses._create_fn"),
         *("_testcapi", "doctest", "encodings.search_function", "ensurepip", "idlelib"),
         *("importlib.metadata.EntryPoint", "importlib.metadata.entry_points"),
