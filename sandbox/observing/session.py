@@ -9,6 +9,7 @@ import time
 import anyio
 import mcp.client.session as sdk
 import mcp_types as types
+from client import CLIENT, callbacks, declared
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter, ValidationError
@@ -27,7 +28,6 @@ NO_SUCH_METHOD = -32601
 TICK_S = 0.1
 # Of one processor; less is no work that an answer could come of.
 WORKING = 0.01
-CLIENT = types.Implementation(name="tipstaff", version="1")
 
 
 class Gone(Exception):
@@ -249,8 +249,8 @@ async def converse(streams, job, tape, work, plan):
     read, write = streams
     probing, first = plan
     sdk.DISCOVER_TIMEOUT_SECONDS = tape.limits["start_s"] + tape.limits["whole_s"]
-    callbacks = _callbacks(job["client_capabilities"])
-    async with ClientSession(read, Noted(write, tape), client_info=CLIENT, **callbacks) as session:
+    given = callbacks(job["client_capabilities"])
+    async with ClientSession(read, Noted(write, tape), client_info=CLIENT, **given) as session:
         talk = Conversation(session, tape, work)
         await talk.greet(probing)
         passes = [await talk.lists()]
@@ -262,7 +262,7 @@ async def converse(streams, job, tape, work, plan):
         return {
             "era": talk.era,
             "version": session.protocol_version,
-            "capabilities": _declared(tape.asked),
+            "capabilities": declared(tape.asked),
             "greeting": talk.greeting,
             "passes": passes,
             "calls": calls,
@@ -280,34 +280,6 @@ def _difference(tools, wanted):
     if definition_sha256(named[0]) != wanted["definition_sha256"]:
         return "the tool's definition is another one now"
     return None
-
-
-def _callbacks(capabilities):
-    """What the SDK declares a capability by; each of them gives the server nothing."""
-
-    async def refuse(context, params=None):
-        return types.ErrorData(code=types.INVALID_REQUEST, message="nobody is here to answer")
-
-    async def no_roots(context):
-        return types.ListRootsResult(roots=[])
-
-    by_name = {
-        "roots": ("list_roots_callback", no_roots),
-        "sampling": ("sampling_callback", refuse),
-        "elicitation": ("elicitation_callback", refuse),
-    }
-    return dict(by_name[name] for name in capabilities)
-
-
-def _declared(asked):
-    """The client's capabilities, as they were last sent."""
-    for message in reversed(asked):
-        params = message.params or {}
-        meta = params.get("_meta") or {}
-        found = params.get("capabilities") or meta.get(types.CLIENT_CAPABILITIES_META_KEY)
-        if isinstance(found, dict):
-            return found
-    return {}
 
 
 def _said(error):

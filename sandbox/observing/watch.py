@@ -88,7 +88,7 @@ class Watcher:
                     self._note((seen[0], name, seen[1]))
             except Exception:
                 self._note(
-                    ("write" if kind in ("open", "path", "path_at") else "network", name, "unknown")
+                    ("write" if kind.startswith(("open", "path")) else "network", name, "unknown")
                 )
             LIBC.ioctl(self._listener, ctypes.c_ulong(SEND), ANSWER.pack(notice, 0, 0, CONTINUE))
 
@@ -136,7 +136,7 @@ def assemble(calls):
             line(RETURN, ALLOW),
         ]
         lines += [line(EQUAL, number, 0, len(body)), *body]
-    for kind in ("address", "message", "path", "path_at"):
+    for kind in ("address", "message", "open_how", "path", "path_at"):
         for number in calls[kind].values():
             lines += [line(EQUAL, number, 0, 1), line(RETURN, TELL)]
     return b"".join([*lines, line(RETURN, ALLOW)])
@@ -213,6 +213,12 @@ def by_open(pid, name, arguments):
     return written(pid, at, path)
 
 
+def by_open_how(pid, name, arguments):
+    """The same, where the flags stand in memory."""
+    [flags] = struct.unpack("=Q", exactly(pid, arguments[2], 8))
+    return written(pid, arguments[0], arguments[1]) if flags & WRITING else None
+
+
 def by_path(pid, name, arguments):
     """The path that a call would change; of those with two, the second, which is made."""
     return written(pid, AT_FDCWD, arguments[1 if name in ("rename", "symlink", "link") else 0])
@@ -246,6 +252,7 @@ KINDS = {
     "address": by_address,
     "message": by_message,
     "open": by_open,
+    "open_how": by_open_how,
     "path": by_path,
     "path_at": by_path_at,
 }

@@ -185,6 +185,7 @@ def test_hostile_server_leaves_no_trace_and_is_reported(tmp_path: Path, backend:
             ("write", "/usr/evil"),
             ("write", "/usr/bin/evil"),
             ("write", "/etc/cron.d/evil"),
+            ("write", "/etc/evil"),
         }
     else:
         assert ("network", "Tcp: AttemptFails") in attempted(report.attempts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,14 @@ def test_old_server_is_greeted_in_the_old_way_and_gives_the_same_bytes_again(
     assert (first.report.era, first.snapshot.protocol_version) == ("initialize", "2025-06-18")
     assert first.snapshot.digest == second.snapshot.digest
     assert first.snapshot.captured_at != second.snapshot.captured_at
+
+
+def test_what_the_client_declares_is_recorded_with_what_it_brings(tmp_path: Path) -> None:
+    target = replace(raw("capable"), client_capabilities=("roots", "sampling", "elicitation"))
+    found = seen(target, root=tmp_path).snapshot
+    assert [tool["name"] for tool in found.tools][2:] == [
+        "uses_elicitation",
+        "uses_roots",
+        "uses_sampling",
+    ]
+    assert found.source.client_capabilities.keys() == {"roots", "sampling", "elicitation"}

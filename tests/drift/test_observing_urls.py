@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from support.observing import SERVERS, On
+from support.observing import SERVERS, On, modern
+from support.observing import seen as seen_here
 from tipstaff.drift.observing.observe import observe
 from tipstaff.drift.observing.target import Observation, Target
 from tipstaff.errors import ContractError, UnobservedError
@@ -21,9 +22,9 @@ Serve = Callable[..., str]
 
 
 @contextmanager
-def serving(*words: str) -> Iterator[str]:
+def serving(*words: str, program: str = "web.py") -> Iterator[str]:
     """The address of a server that runs meanwhile."""
-    argv = [sys.executable, str(SERVERS / "web.py"), *words]
+    argv = [sys.executable, str(SERVERS / program), *words]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
@@ -57,6 +58,15 @@ def test_server_at_a_url_gives_its_contract(serve: Serve, tmp_path: Path, way: s
     assert (found.snapshot.source.transport, found.snapshot.source.url) == ("http", url)
     assert (found.report.sandbox, found.report.watched) == (None, "nothing")
     assert SECRET not in repr(found)
+
+
+def test_server_of_the_sdk_says_the_same_at_a_url_and_as_a_command(tmp_path: Path) -> None:
+    with serving("http", program="modern.py") as url:
+        there = seen(url, tmp_path)
+    here = seen_here(modern(), root=tmp_path)
+    assert there.report.era == here.report.era == "discover"
+    for member in ("tools", "prompts", "resources", "resource_templates", "instructions"):
+        assert getattr(there.snapshot, member) == getattr(here.snapshot, member)
 
 
 @pytest.mark.promise("M4", "row 114")

@@ -1,8 +1,10 @@
 """An MCP server by the official SDK: two tools, a prompt, a resource and a template, with all that can be said."""
 
+import socket
 import sys
 from typing import Annotated, Any
 
+import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.types import Icon, ToolAnnotations
 from pydantic import Field
@@ -46,7 +48,10 @@ def station(name: str) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
+    if sys.argv[1:] == ["http"]:
+        listener = socket.create_server(("127.0.0.1", 0))
+        print(listener.getsockname()[1], flush=True)
+        config = uvicorn.Config(server.streamable_http_app(), log_level="critical")
+        uvicorn.Server(config).run(sockets=[listener])
     else:
         server.run()
