@@ -127,6 +127,6 @@ modifications = Table(
     Column("artifact_id", Text, primary_key=True),
     Column("modification_id", Text, primary_key=True),
     Column("source_sha256", Text, nullable=False),
-    _is_digest("source_sha256"),
+    *_is_digest("source_sha256"),
     sqlite_strict=True,
 )

@@ -84,6 +84,10 @@ def _create(connection: Connection, name: str) -> None:
         schema.metadata.create_all(connection)
         insert = text("INSERT INTO tipstaff_schema VALUES (:version)")
         connection.execute(insert, {"version": schema.VERSION})
+    elif versions == [1]:
+        schema.metadata.create_all(connection)
+        update = text("UPDATE tipstaff_schema SET version = :version")
+        connection.execute(update, {"version": schema.VERSION})
     elif len(versions) > 1 or not isinstance(versions[0], int):
         raise corrupt(name, "the table tipstaff_schema names no version")
     elif versions[0] > schema.VERSION:
