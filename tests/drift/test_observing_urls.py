@@ -96,7 +96,7 @@ def test_hostile_url_is_an_error_in_bounded_time(
         seen(serve(way), tmp_path)
     assert refusal.value.code == code
     assert SECRET not in str(refusal.value) + refusal.value.fix
-    assert time.monotonic() - begun < 120
+    assert time.monotonic() - begun < 300
 
 
 def test_redirect_to_another_origin_is_not_followed(serve: Serve, tmp_path: Path) -> None:
