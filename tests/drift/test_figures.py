@@ -100,7 +100,16 @@ def disguises(name: str) -> list[str]:
     return sorted({one for one in found if one != name})
 
 
-BASES = ["list_stations", "get_forecast", "send_payment", "read_file", "create_issue"]
+BASES = [
+    "list_stations",
+    "get_forecast",
+    "send_payment",
+    "read_file",
+    "create_issue",
+    "search_nodes",
+    "copy_object",
+    "approve_request",
+]
 
 
 @pytest.mark.promise("M3", "BR-06", "row 111")
