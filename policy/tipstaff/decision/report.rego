@@ -4,9 +4,9 @@ import data.tipstaff.augment
 import data.tipstaff.autonomy
 import data.tipstaff.canary
 import data.tipstaff.contract
-import data.tipstaff.drift
 import data.tipstaff.evidence
 import data.tipstaff.modification
+import data.tipstaff.paths
 
 _stricter := [reason |
 	some strictness in ["deny", "escalate", "require_approval"]
@@ -77,6 +77,6 @@ _facts_of_augment := {"augment": {"runs": augment.terms.runs, "measure": measure
 } else := {}
 
 # What a proposal had better leave out is told before anything runs.
-_facts_of_drift := {"drift": {"out_of_reach": sort(drift.out_of_reach)}} if {
+_facts_of_drift := {"drift": {"out_of_reach": sort(paths.refused)}} if {
 	is_object(input.evidence.drift)
 } else := {}

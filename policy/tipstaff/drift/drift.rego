@@ -124,12 +124,3 @@ additions contains pin.path if {
 	_is_observed(pin)
 	data.tipstaff.contract.low_risk with input as _question(pin)
 }
-
-# METADATA
-# title: Files that no proposal may touch
-# description: Those of the change's paths that alone would have it denied.
-out_of_reach contains path if {
-	some path in paths.touched
-	found := paths.deny with input.resource.files as [{"path": path}]
-	count(found) > 0
-}

@@ -13,7 +13,9 @@ import data.tipstaff.reasons
 #   message: "{it} judges changes or starts by itself, and no proposal may touch it"
 #   solution: leave the file out of the proposal; a person changes it by hand
 #   controls: [OWASP-LLM06:2025, OWASP-ASI03]
-deny contains reasons.on(rego.metadata.chain(), path) if {
+deny contains reasons.on(rego.metadata.chain(), path) if some path in _controlling
+
+_controlling contains path if {
 	some path in touched
 	_judges(_as_some_system_reads(path))
 }
@@ -61,7 +63,9 @@ _of_team contains concat("", [folded(concat("/", names)), suffix]) if {
 #   message: a path can be read as another one than it shows
 #   solution: rename the file, so that its path has only plain names
 #   controls: [OWASP-LLM06:2025]
-deny contains reasons.of(rego.metadata.chain()) if {
+deny contains reasons.of(rego.metadata.chain()) if count(_unclear) > 0
+
+_unclear contains path if {
 	some path in touched
 	not _is_plain(path)
 }

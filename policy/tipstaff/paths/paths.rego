@@ -21,13 +21,20 @@ touched contains path if {
 }
 
 # METADATA
+# title: Paths that no proposal may touch
+# description: For whatever reason.
+refused := ((_protected | _elsewhere) | _controlling) | _unclear
+
+# METADATA
 # title: Path is read-only
 # description: The path matches a read-only glob of bundle, team or local file.
 # custom:
 #   code: path.read_only
 #   message: "{it} is read-only"
 #   solution: leave the file out of the proposal, or change paths.read_only in tipstaff.yaml
-deny contains reasons.on(rego.metadata.chain(), path) if {
+deny contains reasons.on(rego.metadata.chain(), path) if some path in _protected
+
+_protected contains path if {
 	some path in touched
 	some pattern in _read_only
 	_protects(pattern, folded(path))
@@ -46,7 +53,9 @@ _read_only contains folded(pattern) if some pattern in config.local.paths.read_o
 #   code: path.not_allowed
 #   message: "{it} is not among the paths that proposals may touch"
 #   solution: leave the file out of the proposal, or add a glob to paths.allowed in tipstaff.yaml
-deny contains reasons.on(rego.metadata.chain(), path) if {
+deny contains reasons.on(rego.metadata.chain(), path) if some path in _elsewhere
+
+_elsewhere contains path if {
 	some path in touched
 	some patterns in _allowed
 	not _any_matches(patterns, path)
