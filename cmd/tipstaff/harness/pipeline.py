@@ -26,6 +26,7 @@ from tipstaff.harness.specification import Specification
 from tipstaff.ledger.approval_store import ApprovalStore, NewRequest, key_of, open_store
 from tipstaff.ledger.database import FILE, open_database
 from tipstaff.ledger.modifications import Modifications
+from tipstaff.ledger.trail import NewRecord
 
 Say = Callable[[str], None]
 
@@ -122,6 +123,8 @@ class Pipeline:
         yield "rollback", rehearse
 
     def _stored(self, known: Known) -> StoredApproval:
+        """What the store holds for exactly this; what has run out of time meanwhile is on record, each once."""
+        self._store().sweep(self._note_expired)
         content = document(known, self.engine).resource.content_sha256
         key = key_of(str(content), self.specification.spec.approval_key)
         request = self._store().get(key)
@@ -154,6 +157,17 @@ class Pipeline:
         )
         self.say(f"a person is asked: {request.key}")
         return known.with_(approval=_stored(request))
+
+    def _note_expired(self, request: ApprovalRequest) -> None:
+        self.engine.trail.append(
+            NewRecord(
+                decision="expired",
+                target=f"approval:{request.key[:12]}",
+                detail={"key": request.key, "expires_at": request.expires_at},
+                actor=self.engine.actor,
+                decision_id=request.decision_id,
+            )
+        )
 
     def _store(self) -> ApprovalStore:
         named = self.store or self.specification.spec.approval_store
