@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from tipstaff.documents.base import Json
@@ -65,7 +66,8 @@ def _canaries(old: list[Canary], new: list[Canary]) -> Iterator[Change]:
         was, now, here = before.get(name), after.get(name), pointer("/canaries", name)
         if was is None or now is None:
             gone, come = (side.model_dump() if side else None for side in (was, now))
-            yield _change("server_changed", here, gone, come, "canaries")
+            change = _change("server_changed", here, gone, come, "canaries")
+            yield _granting(change) if now is not None and now.granted else change
             continue
         if was.fingerprint != now.fingerprint:
             yield _answered_otherwise(was, now)
@@ -73,7 +75,12 @@ def _canaries(old: list[Canary], new: list[Canary]) -> Iterator[Change]:
             yield unstable(now)
         kept = {"fingerprint"} | ({"stable"} if was.stable else set())
         for spot in spots(was.model_dump(exclude=kept), now.model_dump(exclude=kept), here):
-            yield _change("server_changed", spot.path, spot.before, spot.after, "canaries")
+            change = _change("server_changed", spot.path, spot.before, spot.after, "canaries")
+            yield _granting(change) if now.granted and not was.granted else change
+
+
+def _granting(change: Change) -> Change:
+    return replace(change, facts={**change.facts, "now": True})
 
 
 def _answered_otherwise(was: Canary, now: Canary) -> Change:

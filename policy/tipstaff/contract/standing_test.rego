@@ -126,6 +126,9 @@ test_act_that_nobody_knows_is_refused if {
 test_recorded_calls_are_graded_by_what_changed_in_them if {
 	every case in [
 		["server_changed", {"about": "canaries", "verb": "added"}, ["info", "none"]],
+		["server_changed", {"about": "canaries", "verb": "added", "now": true}, ["warning", "widens"]],
+		["server_changed", {"about": "canaries", "verb": "changed", "now": true}, ["warning", "widens"]],
+		["server_changed", {"about": "canaries", "verb": "added", "now": false}, ["info", "none"]],
 		["server_changed", {"about": "canaries", "verb": "removed"}, ["warning", "none"]],
 		["server_changed", {"about": "canaries", "verb": "changed"}, ["warning", "none"]],
 	] {
