@@ -294,21 +294,22 @@ def test_runs_in_parallel_leave_no_process_mount_or_folder(
 
 @pytest.mark.nightly
 @pytest.mark.promise("X7")
-def test_fifty_runs_in_parallel_leave_nothing(
-    tmp_path: Path, record_property: Callable[[str, object], None]
+@pytest.mark.parametrize(("name", "runs"), [("bubblewrap", 50), ("nsjail", 50), ("gvisor", 12)])
+def test_many_runs_in_parallel_leave_nothing(
+    name: str, runs: int, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    bubblewrap = present("bubblewrap")
+    chosen = present(name)
     mounts, folders = Path("/proc/self/mounts").read_text(), leftovers()
 
     def one(number: int) -> str:
-        return run_inside(bubblewrap, f"print({number})", tmp_path / str(number)).stdout
+        return run_inside(chosen, f"print({number})", tmp_path / str(number)).stdout
 
-    with ThreadPoolExecutor(50) as pool:
-        assert list(pool.map(one, range(50))) == [f"{number}\n" for number in range(50)]
+    with ThreadPoolExecutor(runs) as pool:
+        assert list(pool.map(one, range(runs))) == [f"{number}\n" for number in range(runs)]
     assert tree_of(os.getpid()) == {os.getpid()}
     assert Path("/proc/self/mounts").read_text() == mounts
     assert leftovers() <= folders
-    record_property("runs", 50)
+    record_property("runs", runs)
 
 
 def leftovers() -> set[str]:
