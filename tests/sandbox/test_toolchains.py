@@ -152,3 +152,32 @@ def test_a_program_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) 
         with pytest.raises(ContractError) as raised:
             find(name, host(tmp_path))
         assert raised.value.code == "tests.program_missing"
+
+
+@pytest.mark.req("S-05")
+@pytest.mark.parametrize("line", ["#!{place}", "#! {place} -x", "#!/usr/bin/env {place}"])
+def test_a_script_of_the_input_has_no_program_shown_that_is_not_on_path(
+    tmp_path: Path, line: str
+) -> None:
+    hidden = program(tmp_path / "private/bin/tool")
+    script = program(tmp_path / "in/run", line.format(place=hidden) + "\n")
+    with pytest.raises(ContractError) as raised:
+        find_interpreter(script, host(tmp_path))
+    assert "neither the system's nor on PATH" in raised.value.message
+    found = find_interpreter(script, host(hidden.parent))
+    assert found is not None
+    assert found.readonly == (hidden.parent,)
+
+
+@pytest.mark.parametrize("line", ["#!/bin/sh", "#!/usr/bin/env sh", "#!/usr/../bin/sh"])
+def test_a_script_of_the_input_has_the_systems_interpreters(tmp_path: Path, line: str) -> None:
+    found = find_interpreter(program(tmp_path / "run", f"{line}\n"), Host("/usr/bin", tmp_path))
+    assert found is not None
+    assert found.readonly == ()
+
+
+def test_a_way_round_by_dots_is_no_system_folder(tmp_path: Path) -> None:
+    hidden = program(tmp_path / "private/tool")
+    script = program(tmp_path / "run", f"#!/usr/..{hidden}\n")
+    with pytest.raises(ContractError):
+        find_interpreter(script, Host("/usr/bin", tmp_path))

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?\Z")
@@ -69,9 +70,29 @@ def find(name: str, host: Host) -> Toolchain:
 
 
 def find_interpreter(script: Path, host: Host) -> Toolchain | None:
-    """The toolchain that a script's first line asks for; None where it names none."""
+    """The toolchain that the first line of an untrusted script asks for; None where it names none.
+
+    Raises ``ContractError`` for any but a program of the system or what PATH has by that name: else a script could have
+    every folder with a program in it shown to itself.
+    """
     name = None if script.is_symlink() else _interpreter(script)
-    return None if name is None else find(name, host)
+    if name is None:
+        return None
+    if "/" in name and not _is_listed(Path(os.path.abspath(name)), host):
+        raise ContractError(
+            "tests.program_missing",
+            f"the script asks for {visible(name)}, which is neither the system's nor on PATH",
+            field="tests",
+            fix="let it begin with `#!/usr/bin/env NAME`, and have NAME on PATH",
+        )
+    return find(name, host)
+
+
+def _is_listed(path: Path, host: Host) -> bool:
+    listed = shutil.which(path.name, path=host.path)
+    return _is_system(path) or (
+        listed is not None and path.exists() and os.path.samefile(listed, path)
+    )
 
 
 def is_python(program: str) -> bool:
