@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from support.published import Published
 from support.readme import ROOT, commands
+from support.sarif import demand_valid
 
 GUIDE = ROOT / "policy" / "CONTRACTS.md"
 OLD, NEW = Published("time", "0.6.2"), Published("time", "2026.10.19")
@@ -52,6 +54,14 @@ def test_guide_does_what_it_says(project: Path, programs: Path) -> None:
     server.symlink_to(NEW.program)
     said = follow("drift", project)
     assert "get_current_time/description  description_changed" in said
+    log = json.loads((project / "drift.sarif").read_text())
+    demand_valid(log)
+    lines = (project / "contracts/time.mcpc.json").read_text().splitlines()
+    [changed] = [
+        one for one in log["runs"][0]["results"] if one["ruleId"] == "contract.description_changed"
+    ]
+    place = changed["locations"][0]["physicalLocation"]
+    assert "specific timezones" in lines[place["region"]["startLine"] - 1]
     digests = re.findall(r"accept time --digest ([0-9a-f]{64})", said)
     said = follow("accept", project, DIGEST=digests[-1])
     assert "contracts/time.mcpc.json" in said

@@ -87,6 +87,18 @@ FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
         "test_name_that_looks_like_another_servers_is_found",
         {"name": "list_st\u0430tions"},
     ),
+    "row 108: words and metadata of a tool are not read": (
+        python("tipstaff.drift.tools", "_members", lambda *_: iter(())),
+        "drift/test_figures.py",
+        "test_every_mutant_of_one_field_is_drift",
+        {"count": 80, "record_property": lambda *_: None},
+    ),
+    "row 111: names of other servers are no matter": (
+        python("tipstaff.drift.sight", "_beside", lambda *_: []),
+        "drift/test_figures.py",
+        "test_every_look_alike_is_found_beside_another_server",
+        {"count": 10, "record_property": lambda *_: None},
+    ),
     "row 112: comments are shown to everybody": (
         python("tipstaff.drift.sight", "classes_in", lambda *_, **__: {}),
         SIGHT,
