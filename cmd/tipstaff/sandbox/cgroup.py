@@ -36,11 +36,13 @@ class Group:
     """The group of one run: one folder in each hierarchy, by the hierarchy's place.
 
     ``most`` is the number of processes that it may come to have. ``native``: what runs in it was born in it.
+    ``set_up_s`` is the CPU time that the set-up took, which does not count.
     """
 
     folders: Mapping[Place, Path]
     most: int = 0
     native: bool = False
+    set_up_s: float = 0.0
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -71,13 +73,18 @@ class Group:
                     _write(folder / "cgroup.procs", pid)
 
     def limit_processes(self) -> None:
-        """Let no more processes be started in it than the run may have. Raises ``OSError``."""
+        """Let no more processes be started in it than the run may have, now that it is set up. Raises ``OSError``."""
+        self.set_up_s = self._used_s() or 0.0
         for place, folder in self.folders.items():
             if "pids" in place.controllers:
                 _write(folder / "pids.max", self.most)
 
     def cpu_s(self) -> float | None:
-        """CPU seconds used by all that ever ran in it; None if that is not counted."""
+        """CPU seconds used by all that ever ran in it, after the set-up; None if that is not counted."""
+        used = self._used_s()
+        return None if used is None else used - self.set_up_s
+
+    def _used_s(self) -> float | None:
         found = self._find("cpuacct")
         if found is None:
             return None
