@@ -121,6 +121,23 @@ VALID: dict[str, set[str]] = {
     "context.approval": LEFT_OUT,
 }
 
+# What of the above takes away the very fact that an example is refused for.
+REPAIRED: dict[str, dict[str, set[str]]] = {
+    "change-escalate": {"action.found_capabilities": {"empty list"}},
+    "contract-deny-canary": {
+        "evidence.canary.granted": {"true"},
+        "evidence.canary.words": {"empty list"},
+        "evidence.canary.words.*": {"absent", "as text", "zero as text"},
+    },
+    "contract-escalate-check": {
+        "evidence.canaries": {"empty list"},
+        "evidence.canaries.*": {"absent"},
+    },
+    "contract-require_approval-canary": {"evidence.canary.distinct": {"null"}},
+    "modification-deny-rollback": {"evidence.scores.before.plan": {"absent", "negative"}},
+    "modification-require_approval": {"evidence.supplied.approval_store": {"false"}},
+}
+
 EFFECTS = "[verdict.effect | some verdict in data.tipstaff.decision.verdicts]"
 
 
@@ -153,9 +170,7 @@ def test_allowed_document_stays_so_only_where_it_is_harmless(
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if "-allow" not in name])
 def test_refused_example_is_never_allowed(opa: Opa, tmp_path: Path, name: str) -> None:
     found = allowed(opa, tmp_path, list(mutants(name, EXAMPLES[name])))
-    # To say that nothing was found is the very fact that this example lacks.
-    lacking = {"action.found_capabilities": {"empty list"}}
-    assert found == (lacking if name == "change-escalate" else {})
+    assert found == REPAIRED.get(name, {})
 
 
 @pytest.mark.promise("D3", "ahead 4")

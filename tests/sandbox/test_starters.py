@@ -14,6 +14,7 @@ SOURCE = Path(tipstaff.__file__).parent
 # Outside of `sandbox/`, each module that starts a program, and which.
 STARTERS = {
     "authoring/opa_server.py": "OPA, found or installed",
+    "drift/observing/outside.py": "our own client of a server at a URL, bounded",
     "git.py": "git, with hooks and drivers of the repository off",
     "healing/augment/recording.py": "the command that a person gives as --prose-cmd",
     "pdp/gobuild.py": "Go, for a pinned module",

@@ -67,13 +67,13 @@ class Fold:
         """Take the next event, with its line. Raises ``ContractError`` where it cannot follow those before it."""
         if isinstance(event, ApprovalAsked):
             span = event.created_at, event.expires_at
-            self.ask(event.key, event.digest, span, event.confirmations, line)
+            self.take_request(event.key, event.digest, span, event.confirmations, line)
         elif isinstance(event, ApprovalDecided):
             self.decide(event.key, event.status, event.at, is_by=event.by is not None, line=line)
         else:
             self._confirm(event)
 
-    def ask(
+    def take_request(
         self, key: str, digest: str, span: tuple[str, str], confirmations: int, line: bytes
     ) -> None:
         """Take a request; ``span`` is when it is made and when it expires. Raises as ``add`` does."""

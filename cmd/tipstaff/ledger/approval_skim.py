@@ -64,7 +64,7 @@ def skim(line: bytes, fold: Fold) -> bool:
         return False
     confirmations, created_at, digest = before.groups()
     expires_at, key = after.groups()
-    fold.ask(key, digest, (created_at, expires_at), int(confirmations), line)
+    fold.take_request(key, digest, (created_at, expires_at), int(confirmations), line)
     return True
 
 

@@ -39,7 +39,7 @@ _destructive contains _name(change) if {
 is_destructive(words, _) if {
 	some word in words
 	some stem in data.tipstaff.contract.destructive_stems
-	startswith(word, stem)
+	startswith(lower(word), stem)
 }
 
 is_destructive(_, stated) if {

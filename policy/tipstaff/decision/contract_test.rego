@@ -57,7 +57,7 @@ test_facts_of_another_shape_are_escalated if {
 		["/evidence/candidate", "candidate", ["x", {}, {"digest": "e", "server": "weather", "seen_by": null}, {"digest": testing.digest("e"), "server": 1, "seen_by": null}, {"digest": testing.digest("e"), "server": "weather", "seen_by": 1}]],
 		["/evidence/canary", "canary", array.concat(["x", {}], [object.union(testing.canary.evidence.canary, facts) | some facts in [{"id": 1}, {"tool": null}, {"words": "x"}, {"stated": []}, {"granted": 1}, {"runs": "8"}, {"distinct": -1}]])],
 		["/evidence/status", "status", ["", 5, true, ["compared"]]],
-		["/evidence/changes", "changes", [{}, "x", 1, [1], [{"kind": "x"}], [{"kind": 1, "path": ""}], [{"kind": "x", "path": 1}], [{"kind": "x", "path": "", "tool": 1}]]],
+		["/evidence/changes", "changes", [{}, "x", 1, [1], [{"kind": "x"}], [{"kind": 1, "path": ""}], [{"kind": "x", "path": 1}], [{"kind": "x", "path": "", "tool": 1}], [{"kind": "x", "path": "", "words": "delete"}], [{"kind": "x", "path": "", "words": [["delete"]]}], [{"kind": "x", "path": "", "stated": {"destructiveHint": "true"}}], [{"kind": "x", "path": "", "stated": []}]]],
 	] {
 		[path, name, values] := case
 		every value in values {

@@ -14,6 +14,16 @@ _are_changes(changes) if {
 		shapes.is_text(change.kind)
 		_is_null_or_string(object.get(change, "tool", null))
 		is_string(change.path)
+		_is_told(object.get(change, "words", []), object.get(change, "stated", {}))
+	}
+}
+
+# Words and hints tell what is destructive; one that is no word would tell nothing.
+_is_told(words, stated) if {
+	shapes.are_texts(words)
+	is_object(stated)
+	every hint in stated {
+		is_boolean(hint)
 	}
 }
 
@@ -39,6 +49,7 @@ _is_pin(pin) if {
 _is_null_or_sha256(null)
 
 _is_null_or_sha256(value) if shapes.is_sha256(value)
+
 _sound("canaries", canaries) if _are_canaries(canaries)
 
 _are_canaries(canaries) if {
@@ -50,8 +61,7 @@ _are_canaries(canaries) if {
 
 _sound("canary", canary) if {
 	shapes.are_texts([canary.id, canary.tool])
-	is_array(canary.words)
-	is_object(canary.stated)
+	_is_told(canary.words, canary.stated)
 	is_boolean(canary.granted)
 	_is_null_or_count(canary.runs)
 	_is_null_or_count(canary.distinct)

@@ -69,6 +69,7 @@ contract := {
 			"stated": {},
 		}],
 		"versions": [],
+		"canaries": [],
 	},
 	"context": _context,
 }
