@@ -13,10 +13,11 @@ from support import postgresql
 from support.command_line import run
 from support.ledger_parts import ALICE, BOB, SetClock, asked
 from support.racing import race
+from support.workshop import Workshop
 from tipstaff.errors import Error
 from tipstaff.ledger.approval_store import key_of, open_store
 from tipstaff.ledger.approvals import Approvals
-from tipstaff.ledger.database import writing
+from tipstaff.ledger.database import reading, writing
 from tipstaff.ledger.server import open_server
 
 A, B = "a" * 64, "b" * 64
@@ -35,7 +36,7 @@ def server(url: str) -> Engine:
     """An empty ledger."""
     engine = open_server(url)
     with writing(engine) as connection:
-        connection.exec_driver_sql("TRUNCATE approvals, changes")
+        connection.exec_driver_sql("TRUNCATE approvals")
     return engine
 
 
@@ -121,6 +122,54 @@ def test_server_is_listed_by_its_url(url: str, server: Engine, tmp_path: Path) -
     assert answer.json["counts"] == {"pending": 1, "approved": 0, "rejected": 0}
 
 
+def test_server_without_tables_is_listed_as_an_empty_queue_and_left_so(
+    url: str, server: Engine, tmp_path: Path
+) -> None:
+    with writing(server) as connection:
+        connection.exec_driver_sql("DROP TABLE approvals, tipstaff_schema")
+    answer = run("governed-harness", "approvals", "--store", url, "--json", cwd=tmp_path)
+    assert answer.code == 0
+    counts = {"pending": 0, "approved": 0, "rejected": 0}
+    assert answer.json == {"requests": [], "counts": counts}
+    assert _tables(server) == []
+
+
+def test_server_has_the_table_of_requests_and_no_other_of_the_ledger(server: Engine) -> None:
+    assert _tables(server) == ["approvals", "tipstaff_schema"]
+
+
+def _tables(server: Engine) -> list[str]:
+    with reading(server) as connection:
+        return sorted(
+            connection.exec_driver_sql(
+                "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            ).scalars()
+        )
+
+
+@pytest.mark.promise("L7", "row 93")
+def test_password_in_the_url_of_a_server_is_never_printed(
+    url: str, server: Engine, workshop: Workshop
+) -> None:
+    secret = "Kestrel7"
+    whole = url.replace("tipstaff@", f"tipstaff:{secret}@") + f"&password={secret}"
+    Approvals(server).request(asked(A, key=A, confirmations=2, requested_by=BOB))
+    call = ("governed-harness", "approve", "--key", A, "--store")
+    first = workshop.run(*call, whole)
+    assert first.code == 1
+    assert "--store postgresql://tipstaff:***@/postgres?host=" in first.stdout
+    failed = [
+        workshop.run(*call, whole, "--token", "wrong"),
+        workshop.run(*call, whole.replace(secret, f"x@{secret}")),
+        workshop.run(*call, whole.replace("host=", "host=/var/empty")),
+        workshop.run(*call, whole.replace("postgresql:", "mysql:")),
+        workshop.run(*call, whole, whole),
+    ]
+    assert [answer.code for answer in failed] == [2, 2, 3, 2, 2]
+    for answer in (first, *failed):
+        assert secret not in answer.stdout + answer.stderr
+
+
 @pytest.mark.req("AP-01")
 def test_another_status_on_a_server_is_refused_by_it_and_corrupt(server: Engine) -> None:
     store = Approvals(server)
@@ -136,7 +185,7 @@ def test_another_status_on_a_server_is_refused_by_it_and_corrupt(server: Engine)
                 use()
     finally:
         with writing(server) as connection:
-            connection.exec_driver_sql("DROP TABLE approvals, changes, tipstaff_schema CASCADE")
+            connection.exec_driver_sql("DROP TABLE approvals, tipstaff_schema")
 
 
 def test_server_that_need_not_sync_or_is_newer_is_refused(url: str, server: Engine) -> None:
@@ -159,6 +208,7 @@ def test_server_that_need_not_sync_or_is_newer_is_refused(url: str, server: Engi
         ("http://example.com/x", "store.url", 2),
         ("mysql://a@b/c", "store.url", 2),
         ("postgresql://host:port/x", "store.url", 2),
+        ("postgresql://a:b@c@host/x", "store.url", 2),
         ("postgresql://nobody@/x?host=/var/empty/absent", "store.unreadable", 3),
     ],
 )

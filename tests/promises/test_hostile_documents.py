@@ -17,7 +17,7 @@ from support.workshop import AUTOMATIC, Workshop
 from tipstaff.documents import strict_json
 from tipstaff.documents.input import parse_input
 from tipstaff.errors import ContractError
-from tipstaff.ledger.request_row import request_key
+from tipstaff.ledger.new_request import request_key
 
 TEXT = json.dumps(a_change())
 COUNT = '"passed": 12'

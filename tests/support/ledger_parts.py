@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tipstaff.documents.input import Actor
+from tipstaff.ledger.new_request import NewRequest
 from tipstaff.ledger.record import NewRecord
-from tipstaff.ledger.request_row import NewRequest
 from tipstaff.ledger.trail import Trail
 
 ALICE = Actor(id="alice@desk", type="human")

@@ -109,7 +109,7 @@ def run(argv: list[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        _show_usage(error)
         return _tell(_usage(error), error.exit_code, argv)
     except click.Abort:
         click.echo("interrupted", err=True)
@@ -148,6 +148,16 @@ def _defect(error: Exception, argv: list[str]) -> int:
     fix = "report it with the lines above; `tipstaff audit list` shows what was done"
     found = {"code": "internal", "message": message, "file": None, "field": None, "fix": fix}
     return _tell(found, Error.exit_code, argv)
+
+
+def _show_usage(error: click.ClickException) -> None:
+    from io import StringIO
+
+    from tipstaff.documents.redaction import redact_text
+
+    said = StringIO()
+    error.show(said)
+    click.echo(redact_text(said.getvalue()), err=True, nl=False)
 
 
 def _usage(error: click.ClickException) -> dict[str, str | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from tipstaff.documents.base import (
 from tipstaff.documents.input import Actor
 
 ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "consumed"]
+STATUSES: tuple[str, ...] = get_args(ApprovalStatus)
 
 
 class ApprovalRequest(Contract):

@@ -28,7 +28,7 @@ from tipstaff.ledger.approvals import Approvals, Material, NewRequest
 from tipstaff.ledger.changes import Changes
 from tipstaff.ledger.database import open_database
 from tipstaff.ledger.holds import hold
-from tipstaff.ledger.request_row import request_key
+from tipstaff.ledger.new_request import request_key
 from tipstaff.ledger.trail import NewRecord
 from tipstaff.project import timestamp
 

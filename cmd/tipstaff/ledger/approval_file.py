@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-from tipstaff.documents.approval import ApprovalRequest
+from tipstaff.documents.approval import STATUSES, ApprovalRequest
 from tipstaff.documents.approval_event import ApprovalAsked
 from tipstaff.documents.base import parse
 from tipstaff.documents.input import Actor
@@ -37,8 +37,7 @@ from tipstaff.ledger.approval_lines import (
 )
 from tipstaff.ledger.approval_skim import skim
 from tipstaff.ledger.confirmation import fingerprint, is_token
-from tipstaff.ledger.request_row import NewRequest, after, compose
-from tipstaff.ledger.schema import STATUSES
+from tipstaff.ledger.new_request import NewRequest, after, compose
 from tipstaff.project import timestamp, utc_now
 
 LOCK_S = 30

@@ -20,9 +20,9 @@ from typing import Protocol
 
 from tipstaff.documents.approval import ApprovalRequest
 from tipstaff.documents.input import Actor
-from tipstaff.ledger.request_row import NewRequest
+from tipstaff.ledger.new_request import NewRequest
 
-__all__ = ["ApprovalStore", "NewRequest", "key_of", "open_store"]
+__all__ = ["ApprovalStore", "NewRequest", "key_of", "open_store", "read_store", "shown_place"]
 
 
 class ApprovalStore(Protocol):
@@ -82,3 +82,28 @@ def open_store(place: str | Path) -> ApprovalStore:
     from tipstaff.ledger.approval_file import ApprovalFile
 
     return ApprovalFile(Path(place))
+
+
+def read_store(place: str | Path) -> builtins.list[ApprovalRequest]:
+    """The requests of a store, oldest first; none where it is not there, and nothing is made.
+
+    Raises as ``open_store`` does.
+    """
+    if "://" in str(place):
+        from tipstaff.ledger.approvals import Approvals
+        from tipstaff.ledger.server import open_to_read
+
+        database = open_to_read(str(place))
+        return [] if database is None else Approvals(database).list()
+    return open_store(place).list()
+
+
+def shown_place(place: str) -> str:
+    """The place of a store without the passwords that its URL may hold."""
+    if "://" not in place:
+        return place
+    from sqlalchemy import make_url
+
+    url = make_url(place)
+    secrets = [name for name in url.query if "password" in name]
+    return url.difference_update_query(secrets).render_as_string(hide_password=True)

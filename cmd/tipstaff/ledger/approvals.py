@@ -17,23 +17,15 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, or_, select, update
 
-from tipstaff.documents.approval import ApprovalRequest
+from tipstaff.documents.approval import STATUSES, ApprovalRequest
 from tipstaff.documents.input import Actor
 from tipstaff.ledger import refusal
 from tipstaff.ledger.confirmation import NO_TOKEN, decision, fingerprint, is_token, person
 from tipstaff.ledger.database import corrupt, reading, writing
 from tipstaff.ledger.holds import hold
-from tipstaff.ledger.request_row import (
-    Material,
-    NewRequest,
-    after,
-    compose,
-    from_row,
-    material_of,
-    name_digest,
-    to_row,
-)
-from tipstaff.ledger.schema import SHORTEST_PREFIX, STATUSES, approvals
+from tipstaff.ledger.new_request import NewRequest, after, compose
+from tipstaff.ledger.request_row import Material, from_row, material_of, name_digest, to_row
+from tipstaff.ledger.schema import SHORTEST_PREFIX, approvals
 from tipstaff.project import timestamp, utc_now
 
 __all__ = ["Approvals", "Material", "NewRequest"]

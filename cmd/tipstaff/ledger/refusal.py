@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tipstaff.documents.approval import ApprovalRequest
+from tipstaff.documents.approval import STATUSES, ApprovalRequest
 from tipstaff.errors import ContractError, Error, EvidenceError
-from tipstaff.ledger.schema import STATUSES
 
 _LIST = "`tipstaff approvals list` shows what there is; of a store `tipstaff governed-harness approvals`"
 _AGAIN = "propose the change again, or run the harness again"

@@ -1,46 +1,17 @@
-"""An approval request as a row of the ledger: composed from what a verdict demands, and read back strictly."""
+"""An approval request as a row of the ledger, and read back strictly."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 from tipstaff.documents.approval import ApprovalRequest
-from tipstaff.documents.base import Json, Urgency, parse
-from tipstaff.documents.input import Actor
+from tipstaff.documents.base import Json, parse
 from tipstaff.documents.strict_json import canonical, digest, loads
 from tipstaff.errors import ContractError
 from tipstaff.ledger.database import corrupt
+from tipstaff.ledger.new_request import CONTENT, request_key
 from tipstaff.ledger.schema import MAX_JSON
-from tipstaff.project import timestamp
-
-# What is read but never searched or compared lies in one JSON column.
-_CONTENT = ("kind", "what", "why", "evidence", "risk", "alternatives", "urgency", "decision_id")
-
-
-@dataclass(frozen=True)
-class NewRequest:
-    """What to ask a person. Times come from the verdict's obligation: ``ttl_s`` and ``confirm_within_s`` in seconds.
-
-    ``key`` names the request where it is asked for by its content: the digest, or a prefix, a colon and the digest.
-    """
-
-    kind: str
-    what: str
-    why: tuple[str, ...]
-    evidence: Json
-    risk: str
-    alternatives: tuple[str, ...]
-    urgency: Urgency
-    digest: str
-    decision_id: str
-    bundle_revision: str
-    confirmations: int
-    confirm_within_s: int
-    ttl_s: int
-    requested_by: Actor
-    key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,66 +22,16 @@ class Material:
     diff: bytes = b""
 
 
-def request_key(content: str, decision_id: str) -> str:
-    """The key of a request: from the digest of what was judged and the decision that asks."""
-    asked = {"decision_id": decision_id, "digest": content}
-    return digest(asked, domain="tipstaff.approval-request")
-
-
-def after(instant: datetime, seconds: int, *, field: str) -> str:
-    """The timestamp that many seconds later. Raises ``ContractError`` where that is not later, or beyond all dates."""
-    try:
-        if seconds >= 1:
-            return timestamp(instant + timedelta(seconds=seconds))
-    except OverflowError:
-        pass
-    raise ContractError(
-        "document.invalid",
-        f"{seconds} seconds are no time limit",
-        field=field,
-        fix="give a limit of at least one second",
-    )
-
-
 def name_digest(key: str) -> str:
     """What stands in the column ``digest`` of a request that has a name: one is pending for each name."""
     return digest({"key": key}, domain="tipstaff.approval-name")
 
 
-def compose(new: NewRequest, instant: datetime) -> ApprovalRequest:
-    """The pending request. Raises ``ContractError`` naming a field that is not what it must be."""
-    key = new.key or request_key(new.digest, new.decision_id)
-    if new.key and not new.key.endswith(new.digest):
-        raise ContractError(
-            "document.invalid",
-            "a request's key ends in the digest of its content",
-            field="key",
-            fix="make it with key_of()",
-        )
-    content: Json = {name: getattr(new, name) for name in _CONTENT}
-    for name in ("why", "alternatives"):
-        content[name] = list(content[name])
-    return parse(
-        ApprovalRequest,
-        {
-            **content,
-            "key": key,
-            "status": "pending",
-            "digest": new.digest,
-            "bundle_revision": new.bundle_revision,
-            "confirmations": new.confirmations,
-            "confirm_within_s": new.confirm_within_s,
-            "created_at": timestamp(instant),
-            "expires_at": after(instant, new.ttl_s, field="ttl_s"),
-            "requested_by": new.requested_by.model_dump(),
-        },
-    )
-
-
 def to_row(request: ApprovalRequest, material: Material) -> dict[str, Any]:
     """The values of a new row."""
     value = request.model_dump()
-    content = {name: value[name] for name in (*_CONTENT, "requested_by")}
+    # What is read but never searched or compared lies in one JSON column.
+    content = {name: value[name] for name in (*CONTENT, "requested_by")}
     row_key, unique = request_key(request.digest, request.decision_id), request.digest
     if request.key != row_key:
         content |= {"key": request.key, "digest": request.digest}

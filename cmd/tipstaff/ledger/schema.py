@@ -20,14 +20,13 @@ from sqlalchemy import (
     text,
 )
 
-from tipstaff.documents.approval import ApprovalStatus, ChangeRecord
+from tipstaff.documents.approval import STATUSES, ChangeRecord
 
 VERSION = 2
 # Characters of a key or an id that name a row, where no other begins with them.
 SHORTEST_PREFIX = 6
 # Bytes of one JSON column.
 MAX_JSON = 8 << 20
-STATUSES: tuple[str, ...] = get_args(ApprovalStatus)
 CHANGE_STATES: tuple[str, ...] = get_args(ChangeRecord.model_fields["state"].annotation)
 
 # Compared byte by byte by every database.
@@ -124,9 +123,9 @@ changes = Table(
 modifications = Table(
     "modifications",
     metadata,
-    Column("artifact_id", Text, primary_key=True),
-    Column("modification_id", Text, primary_key=True),
-    Column("source_sha256", Text, nullable=False),
+    Column("artifact_id", _TEXT, primary_key=True),
+    Column("modification_id", _TEXT, primary_key=True),
+    Column("source_sha256", _TEXT, nullable=False),
     *_is_digest("source_sha256"),
     sqlite_strict=True,
 )

@@ -26,7 +26,6 @@ def open_server(url: str) -> Engine:
     ``store.corrupt``, ``store.newer``, and ``store.weak`` where a commit need not reach the disk.
     """
     engine = _engine(url)
-    event.listen(engine, "begin", _begin)
     with writing(engine) as connection:
         _demand_durable(connection)
         _create(connection, str(engine.url.database))
@@ -34,12 +33,23 @@ def open_server(url: str) -> Engine:
         return engine
 
 
+def open_to_read(url: str) -> Engine | None:
+    """The database at a URL as it is, None where it has no tables; nothing is made. Raises as ``open_server`` does."""
+    engine = _engine(url)
+    with reading(engine) as connection:
+        if connection.exec_driver_sql("SELECT to_regclass('tipstaff_schema')").scalar_one() is None:
+            return None
+        return engine if _version(connection, str(engine.url.database)) else None
+
+
 def _engine(url: str) -> Engine:
     try:
         place = make_url(url)
         if place.drivername not in ("postgresql", "postgresql+psycopg"):
             raise _wrong(f"{place.drivername} is no database that approvals are kept in")
-        return create_engine(
+        if "@" in (place.host or ""):  # a part of the password, which errors would show
+            raise _wrong("its password has an @, which is written %40")
+        engine = create_engine(
             place.set(drivername="postgresql+psycopg"),
             poolclass=NullPool,
             connect_args={"connect_timeout": _CONNECT_S, "options": _SETTINGS},
@@ -48,6 +58,8 @@ def _engine(url: str) -> Engine:
         raise _wrong("it cannot be read as a URL") from error
     except ModuleNotFoundError as error:
         raise _wrong("the driver for PostgreSQL is not installed") from error
+    event.listen(engine, "begin", _begin)
+    return engine
 
 
 def _wrong(what: str) -> ContractError:
@@ -79,21 +91,25 @@ def _demand_durable(connection: Connection) -> None:
 
 def _create(connection: Connection, name: str) -> None:
     connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS tipstaff_schema (version integer)")
-    versions = connection.exec_driver_sql("SELECT version FROM tipstaff_schema").scalars().all()
-    if not versions:
-        schema.metadata.create_all(connection)
+    if _version(connection, name) is None:
+        schema.metadata.create_all(connection, tables=[schema.approvals])
         insert = text("INSERT INTO tipstaff_schema VALUES (:version)")
         connection.execute(insert, {"version": schema.VERSION})
-    elif versions == [1]:
-        schema.metadata.create_all(connection)
-        update = text("UPDATE tipstaff_schema SET version = :version")
-        connection.execute(update, {"version": schema.VERSION})
-    elif len(versions) > 1 or not isinstance(versions[0], int):
+
+
+def _version(connection: Connection, name: str) -> int | None:
+    """The version that wrote the tables, None where there are none. That of requests is the same in each."""
+    versions = connection.exec_driver_sql("SELECT version FROM tipstaff_schema").scalars().all()
+    if not versions:
+        return None
+    [version, *more] = versions
+    if more or not isinstance(version, int):
         raise corrupt(name, "the table tipstaff_schema names no version")
-    elif versions[0] > schema.VERSION:
+    if version > schema.VERSION:
         raise EvidenceError(
             "store.newer",
-            f"written by a later version (schema {versions[0]}; this one knows {schema.VERSION})",
+            f"written by a later version (schema {version}; this one knows {schema.VERSION})",
             file=name,
             fix="update tipstaff",
         )
+    return version

@@ -6,7 +6,6 @@ import click
 
 from tipstaff.cli.governed_harness.store import public, store_option
 from tipstaff.cli.output import counted, json_option, print_json, print_table, say
-from tipstaff.ledger.approval_store import open_store
 
 # Always counted; another status is where there is one.
 _COUNTED = ("pending", "approved", "rejected")
@@ -27,7 +26,9 @@ def approvals(store: str, status: str, as_json: bool) -> int:
 
     A store that is not there is an empty queue. Exits 3 where a line is damaged; it is named, and nothing is decided.
     """
-    held = open_store(store).list()
+    from tipstaff.ledger.approval_store import read_store
+
+    held = read_store(store)
     found = [request for request in held if status in ("all", request.status)]
     counts = dict.fromkeys(_COUNTED, 0)
     for request in held:

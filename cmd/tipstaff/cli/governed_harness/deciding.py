@@ -54,7 +54,7 @@ def reject(store: str, key: str, note: str | None, as_json: bool) -> int:
 def _report(store: str, as_json: bool, decide: Callable[[ApprovalQueue], Taken]) -> int:
     from tipstaff.enforce.approval_queue import ApprovalQueue
     from tipstaff.engine import Engine
-    from tipstaff.ledger.approval_store import open_store
+    from tipstaff.ledger.approval_store import open_store, shown_place
 
     with Engine.open(say=say) as engine:
         taken = decide(ApprovalQueue(engine, open_store(store)))
@@ -67,7 +67,7 @@ def _report(store: str, as_json: bool, decide: Callable[[ApprovalQueue], Taken])
         minutes = taken.request.confirm_within_s // 60
         click.echo(f"confirmed once; confirm again within {minutes} minutes:")
         click.echo(
-            f"  tipstaff governed-harness approve --store {visible(store)}"
+            f"  tipstaff governed-harness approve --store {visible(shown_place(store))}"
             f" --key {taken.request.key} --token {taken.token}"
         )
     return 1 if taken.token else 0
