@@ -45,10 +45,14 @@ def read_regular(path: Path, *, limit: int, owned: bool = False) -> bytes:
         _demand_regular(descriptor)
         if owned and os.fstat(descriptor).st_uid != os.geteuid():
             raise OSError(errno.EPERM, "belongs to another user", str(path))
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise OSError(errno.EFBIG, f"larger than {limit} bytes", str(path))
-    return data
+        return _at_most(file.read(limit + 1), limit, path)
+
+
+def read_descriptor(descriptor: int, path: Path, *, limit: int) -> bytes:
+    """As ``read_regular`` what is open already, and stays so; ``path`` names it in errors."""
+    _demand_regular(descriptor)
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        return _at_most(file.read(limit + 1), limit, path)
 
 
 def read_named(path: Path, *, limit: int) -> bytes:
@@ -174,6 +178,12 @@ def _is_at(path: Path, descriptor: int) -> bool:
         return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(descriptor))
     except FileNotFoundError:
         return False
+
+
+def _at_most(data: bytes, limit: int, path: Path) -> bytes:
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"larger than {limit} bytes", str(path))
+    return data
 
 
 def _demand_regular(descriptor: int) -> None:

@@ -100,6 +100,9 @@ GOOD: dict[Verb, tuple[list[str], int]] = {
     ("audit", "restart"): (["--reason", "x"], 0),
 }
 
+# Their standard output is a protocol's, once they serve.
+SERVERS: dict[Verb, list[str]] = {("mcp", "serve"): []}
+
 # What a verb is given that it must refuse, beside a project whose configuration is broken.
 BAD: list[tuple[Verb, list[str], int]] = [
     (("approvals", "approve"), [UNKNOWN_KEY], 2),
@@ -159,6 +162,8 @@ BAD: list[tuple[Verb, list[str], int]] = [
     (("governed-harness", "aprove"), ["--store", "x"], 2),
     (("init",), [], 2),
     (("init",), ["absent"], 2),
+    (("mcp", "serve"), ["--scope", "approve"], 2),
+    (("mcp", "serve"), ["--transport", "pigeon"], 2),
     (("pause",), [], 2),
     (("policy", "build"), [], 2),
     (("policy", "docs"), ["golden"], 2),
@@ -258,7 +263,7 @@ def the_document(stdout: str) -> Any:
 
 
 def test_table_of_good_calls_names_every_verb() -> None:
-    assert set(GOOD) == set(verbs())
+    assert {*GOOD, *SERVERS} == set(verbs())
 
 
 def test_each_verb_that_works_prints_one_document(
@@ -307,8 +312,9 @@ def test_each_verb_in_a_project_with_a_broken_configuration_says_so_in_one_docum
     alone: Workshop, words: dict[str, str]
 ) -> None:
     (alone.root / "tipstaff.yaml").write_text("schema_version: one\n")
-    for verb in set(GOOD) - NEEDS_NO_CONFIG:
-        arguments = [text.format_map(words) for text in GOOD[verb][0]]
+    calls = {verb: arguments for verb, (arguments, _) in GOOD.items()} | SERVERS
+    for verb in set(calls) - NEEDS_NO_CONFIG:
+        arguments = [text.format_map(words) for text in calls[verb]]
         answer = alone.run(*verb, "--json", *arguments)
         assert answer.code == 2, (verb, answer.stdout)
         assert the_document(answer.stdout)["error"]["field"] == "schema_version", verb

@@ -38,6 +38,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         "the words for a person's answer, and the class that nobody is asked about",
     ),
     "cli/contracts/__init__.py": ({"propose"}, "the name of a command"),
+    "cli/mcp/serve.py": ({"propose"}, "the name of a scope, which is a list of tools"),
     "cli/output.py": (EFFECTS, "colours of effects"),
     "cli/policy/new.py": (EFFECTS - {"allow"}, "what a new rule can be made to give"),
     "cli/sandbox/choice.py": ({"strict"}, "the profile that `sandbox escape` tries backends under"),
@@ -84,6 +85,11 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "sandbox/microvm/initramfs.py": ({"dev"}, "the folder of devices"),
     "sandbox/nsjail/backend.py": ({"nsjail"}, "its own name"),
     "sandbox/prober.py": ({"dev", "gvisor"}, "the folder of devices; the name of a kernel"),
+    "surfaces/principal.py": (
+        {"agent", "propose"},
+        "what every caller of a surface is, and never anything else; the name of a scope",
+    ),
+    "surfaces/tools.py": ({"propose"}, "the scope under which a tool is listed"),
     "sandbox/selection.py": ({"strict"}, "the profile that `doctor` tries backends under"),
 }
 # Findings of a linter carry a word for their weight, which Rego gives; these show it.

@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Judge a change of a harness; list and decide the requests it makes.",
     ),
     "init": ("init", "Set a repository up for Tipstaff."),
+    "mcp": ("mcp", "Serve an MCP host the tools that it may call."),
     "pause": ("pause", "Make automatic work wait for a person."),
     "policy": ("policy", "Test, build and sign policy."),
     "resume": ("pause", "End a pause."),

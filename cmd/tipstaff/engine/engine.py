@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tipstaff.documents.base import Json
-from tipstaff.documents.input import ApprovalFacts, InputDocument, parse_input
+from tipstaff.documents.input import Actor, ApprovalFacts, InputDocument, parse_input
 from tipstaff.documents.verdict import Verdict
 from tipstaff.engine import answer, record
 from tipstaff.engine.many import Results, ask, ask_in_turns
@@ -39,7 +39,10 @@ class Judgement:
 
 
 class Engine:
-    """Decides for one project. Open it, ask, close it; it may be used from one thread at a time."""
+    """Decides for one project. Open it, ask, close it; it may be used from one thread at a time.
+
+    ``actor`` is who is at work, if that is not whoever runs this process.
+    """
 
     def __init__(
         self,
@@ -47,9 +50,10 @@ class Engine:
         *,
         say: Callable[[str], None] = lambda line: None,
         deadline_s: float = DEADLINE_S,
+        actor: Actor | None = None,
     ) -> None:
         self.project = project
-        self.actor = current_actor()
+        self.actor = actor or current_actor()
         self.policy = Policy(project, say, deadline_s)
         self.trail = Trail(project.state, witness=witness_folder())
         self._pause = PauseSwitch(project.state)

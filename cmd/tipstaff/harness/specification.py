@@ -111,6 +111,10 @@ class _Reader:
         """A file's bytes; raises ``ContractError`` (``file.unreadable``) naming the field that names the file."""
         try:
             return self.read(path)
+        except ContractError as error:
+            raise ContractError(
+                error.code, error.message, file=self.file, field=field, fix=error.fix
+            ) from error
         except OSError as error:
             raise ContractError(
                 "file.unreadable",

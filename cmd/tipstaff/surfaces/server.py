@@ -1,0 +1,79 @@
+"""The MCP server, whatever it is reached by: it lists a caller's tools, and hands their calls over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from tipstaff import __version__
+from tipstaff.documents.base import Json
+from tipstaff.project import Project
+from tipstaff.surfaces.calls import Desk, Forbidden
+from tipstaff.surfaces.principal import PrincipalOf
+from tipstaff.surfaces.tools import INSTRUCTIONS, Tool, listed
+
+Context = ServerRequestContext[Any]
+
+
+def server(
+    project: Project, principal_of: PrincipalOf, say: Callable[[str], None] = lambda line: None
+) -> Server[Any]:
+    """A server for one project; ``principal_of`` is asked at each request who the caller of that request is."""
+    desk = Desk(project, say)
+
+    async def list_tools(
+        context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_shown(tool) for tool in listed(principal_of().scope)])
+
+    async def call_tool(
+        context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        principal = principal_of()
+        try:
+            found = await anyio.to_thread.run_sync(
+                desk.call, principal, params.name, params.arguments or {}
+            )
+        except Forbidden as refused:
+            raise MCPError(types.INVALID_PARAMS, str(refused), refused.data) from refused
+        return _result(found)
+
+    return Server(
+        "tipstaff",
+        version=__version__,
+        title="Tipstaff",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def _shown(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        annotations=types.ToolAnnotations(
+            read_only_hint=tool.read_only,
+            destructive_hint=False,
+            idempotent_hint=True,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _result(found: Json) -> types.CallToolResult:
+    text = json.dumps(found, indent=2, ensure_ascii=True)
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text)],
+        structured_content=found,
+        is_error=not found["ok"],
+    )
