@@ -19,6 +19,7 @@ import programs
 import trail
 
 import contracts
+import harness
 import sandbox
 
 PARTS = {
@@ -26,6 +27,7 @@ PARTS = {
     "decisions": decisions.measure,
     "contracts": contracts.measure,
     "sandbox": sandbox.measure,
+    "harness": harness.measure,
     "trail": trail.measure,
     "approvals": approvals.measure,
 }

@@ -18,15 +18,15 @@ from tipstaff.pdp.opa import ensure
 from tipstaff.pdp.sidecar import stop
 
 _STARTS = 7
-_PROGRAM = str(Path(sys.executable).with_name("tipstaff"))
+PROGRAM = str(Path(sys.executable).with_name("tipstaff"))
 
 
 def measure() -> Iterator[Promise]:
     """Every promise about processes."""
     bare = [sys.executable, "-c", "pass"]
-    yield _process("tipstaff --help / python -c pass", [_PROGRAM, "--help"], bare, 5)
+    yield process("tipstaff --help / python -c pass", [PROGRAM, "--help"], bare, 5)
     package = [sys.executable, "-c", "import tipstaff"]
-    yield _process("import tipstaff / python -c pass", package, bare, 6)
+    yield process("import tipstaff / python -c pass", package, bare, 6)
     with tempfile.TemporaryDirectory() as folder:
         yield from _one_shot(Path(folder))
     with tempfile.TemporaryDirectory() as folder:
@@ -44,12 +44,12 @@ def _one_shot(folder: Path) -> Iterator[Promise]:
             write_history(engine, users)
             file = folder / "users.json"
             file.write_text(json.dumps({"users": {f"user-{n}": _profile(n) for n in range(users)}}))
-            ours = [_PROGRAM, "decide", str(given), "--json"]
+            ours = [PROGRAM, "decide", str(given), "--json"]
             theirs = [str(ensure(print).path), "eval", "--format", "raw", "--input", str(asked)]
             theirs += ["--data", str(declared.folder("policy")), "--data", str(file)]
             theirs += ["data.tipstaff.decision.verdict"]
             name = f"tipstaff decide / opa eval, {users:,} users"
-            yield _process(name, ours, theirs, limit, folder)
+            yield process(name, ours, theirs, limit, folder)
 
 
 def _profile(number: int) -> dict[str, object]:
@@ -81,9 +81,10 @@ def _sidecar_start(folder: Path) -> Promise:
     return Promise("sidecar to first verdict / opa run to healthy", ratios, 3)
 
 
-def _process(
+def process(
     name: str, ours: list[str], theirs: list[str], limit: float, folder: Path | None = None
 ) -> Promise:
+    """The ratio of two command lines, each started anew in ``folder``; raises ``RuntimeError`` where one fails."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
 
     def run(command: list[str]) -> None:

@@ -65,6 +65,23 @@ def read_named(path: Path, *, limit: int) -> bytes:
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Replace the file: written beside it, synced, renamed, and the folder synced."""
+    with _written_beside(path, data, mode) as beside:
+        beside.replace(path)
+
+
+def write_once(path: Path, data: bytes) -> bool:
+    """Make the file, whole and durable, unless there is one; whether it was made. Of many callers one makes it."""
+    try:
+        with _written_beside(path, data, 0o600) as beside:
+            os.link(beside, path)
+    except FileExistsError:
+        return False
+    return True
+
+
+@contextmanager
+def _written_beside(path: Path, data: bytes, mode: int) -> Iterator[Path]:
+    """A synced file beside the path, to be put in its place; what is left of it is removed, and the folder synced."""
     private_folder(path.parent)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(_RANDOM_BYTES)}")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, 0o600)
@@ -74,11 +91,10 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o600) -> None:
             file.flush()
             os.fchmod(descriptor, mode)
             os.fsync(descriptor)
-        beside.replace(path)
-    except BaseException:
+        yield beside
+    finally:
         with suppress(OSError):
             beside.unlink()
-        raise
     sync_folder(path.parent)
 
 

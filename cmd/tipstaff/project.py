@@ -22,7 +22,7 @@ from tipstaff import git
 from tipstaff.documents import strict_yaml
 from tipstaff.documents.base import Json, parse
 from tipstaff.documents.config import LocalConfig, TeamConfig
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 from tipstaff.errors import ContractError
 
 TEAM_FILE = "tipstaff.yaml"

@@ -102,7 +102,7 @@ def test_a_ledger_of_the_first_schema_gains_what_is_new_and_keeps_what_it_has(
 ) -> None:
     open_database(tmp_path)
     with sqlite3.connect(tmp_path / "ledger.sqlite3") as other:
-        other.execute("DROP TABLE modifications")
+        other.execute("DROP TABLE approvals")
         other.execute(
             "INSERT INTO changes (id, action_class, effect, base, diff_sha256, files, state, created_at)"
             f" VALUES ('c', 'audit', 'allow', 'b', '{'a' * 64}', '[]', 'judged', 'now')"
@@ -112,7 +112,7 @@ def test_a_ledger_of_the_first_schema_gains_what_is_new_and_keeps_what_it_has(
     open_database(tmp_path)
     with sqlite3.connect(tmp_path / "ledger.sqlite3") as other:
         assert other.execute("SELECT id FROM changes").fetchall() == [("c",)]
-        assert other.execute("SELECT * FROM modifications").fetchall() == []
+        assert other.execute("SELECT * FROM approvals").fetchall() == []
         assert other.execute("PRAGMA user_version").fetchone() == (2,)
     other.close()
 

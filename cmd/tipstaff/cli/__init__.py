@@ -6,6 +6,7 @@ stderr; with ``--json`` stdout is one JSON document, also when something fails.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -14,6 +15,8 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. ``argv`` is what stands after the program's name; the process's own, if None."""
+    # Nobody else's package may look into what is validated here, and looking for such ones takes its time.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from tipstaff.cli.program import run
 
     code = run(list(sys.argv[1:] if argv is None else argv))

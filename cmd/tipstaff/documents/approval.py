@@ -15,7 +15,7 @@ from tipstaff.documents.base import (
     Timestamp,
     Urgency,
 )
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 
 ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "consumed"]
 STATUSES: tuple[str, ...] = get_args(ApprovalStatus)

@@ -19,7 +19,7 @@ from tipstaff.documents.base import (
     Sha256,
     Urgency,
 )
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 
 
 class ApprovalAsked(Contract):

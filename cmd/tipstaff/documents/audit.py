@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from tipstaff.documents.base import Contract, Identifier, Json, SchemaVersion, Sha256, Timestamp
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 from tipstaff.documents.verdict import Verdict
 
 Entry = Literal[

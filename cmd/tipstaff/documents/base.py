@@ -51,7 +51,9 @@ Urgency = Literal["immediate", "normal", "low"]
 class Contract(BaseModel):
     """A document or a part of one: unknown keys refused, no coercion, immutable."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="forbid", populate_by_name=True, defer_build=True
+    )
 
 
 C = TypeVar("C", bound=BaseModel)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tipstaff.documents import strict_json
 from tipstaff.documents.base import Contract, SchemaVersion, Timestamp, parse
+from tipstaff.documents.context import Actor
 from tipstaff.documents.contract import MAX_BYTES, SUFFIX, Snapshot, snapshot, text, whole_numbers
-from tipstaff.documents.input import Actor
 from tipstaff.errors import ContractError
 from tipstaff.files import private_folder, read_regular, write_atomically
 from tipstaff.project import prepare, timestamp

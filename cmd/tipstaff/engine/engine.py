@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from tipstaff.documents.base import Json
-from tipstaff.documents.input import Actor, ApprovalFacts, InputDocument, parse_input
+from tipstaff.documents.base import Contract, Json
+from tipstaff.documents.context import Actor, ApprovalFacts
 from tipstaff.documents.verdict import Verdict
 from tipstaff.engine import answer, record
 from tipstaff.engine.many import Results, ask, ask_in_turns
@@ -24,6 +24,9 @@ from tipstaff.ledger.trail import NewRecord, Trail
 from tipstaff.pdp.client import VERDICT
 from tipstaff.pdp.places import witness_folder
 from tipstaff.project import Project, current_actor, new_id, timestamp
+
+if TYPE_CHECKING:
+    from tipstaff.documents.input import InputDocument
 
 _BATCH = 50
 _REMEMBERED = 1000
@@ -254,8 +257,10 @@ class Engine:
 
 
 def _parsed(document: Mapping[str, Any] | InputDocument) -> InputDocument:
-    if isinstance(document, InputDocument):
+    if isinstance(document, Contract):
         return document
+    from tipstaff.documents.input import parse_input
+
     return parse_input(dict(document) if isinstance(document, Mapping) else document)
 
 

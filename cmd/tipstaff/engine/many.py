@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tipstaff.engine import answer
 from tipstaff.engine.policy import Policy
@@ -13,6 +12,9 @@ from tipstaff.engine.question import Question
 from tipstaff.errors import DecisionError
 from tipstaff.pdp.bundle import Bundle
 from tipstaff.pdp.client import VERDICTS, Client
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _LANES = 2
 Results = tuple[list[Any], str]
@@ -34,6 +36,8 @@ def ask_in_turns(
 
     While OPA evaluates, the next batch is taken, so that a pause or another policy takes effect within a few batches.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     lanes = [_Lane(policy) for _ in range(_LANES)]
     waiting: deque[tuple[list[Question], Future[Results]]] = deque()
     with ThreadPoolExecutor(_LANES, "tipstaff-decide") as pool:

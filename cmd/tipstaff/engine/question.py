@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tipstaff.documents.base import Json
-from tipstaff.documents.input import InputDocument
 from tipstaff.documents.redaction import is_suspicious, redact
 from tipstaff.documents.strict_json import canonical, joined
+
+if TYPE_CHECKING:
+    from tipstaff.documents.input import InputDocument
 
 _ADDED = ("bundles", "config", "context")
 _JUDGED = b"tipstaff/judged/1\0"

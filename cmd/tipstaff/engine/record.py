@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tipstaff.documents.base import Json
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 from tipstaff.documents.verdict import RecordClamp, Verdict
 from tipstaff.engine.question import Question
 from tipstaff.ledger.trail import NewRecord

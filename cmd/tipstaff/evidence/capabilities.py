@@ -82,7 +82,7 @@ def _read(
     return _patterns(table, text, added)
 
 
-def _patterns(table: Iterable[tuple[re.Pattern[str], str]], text: str, added: Added) -> set[str]:
+def _patterns(table: Iterable[tuple[str, str]], text: str, added: Added) -> set[str]:
     lines = text.split("\n")
     kept = lines if added is None else [lines[n - 1] for n in sorted(added) if n <= len(lines)]
     if any(pattern_tables.QUOTING.search(line) for line in kept):
@@ -91,7 +91,7 @@ def _patterns(table: Iterable[tuple[re.Pattern[str], str]], text: str, added: Ad
         lambda match: chr(min(int(match[1] or match[2], 16), 0x10FFFF)), "\n".join(kept)
     )
     plain = _GLUED.sub("", plain)
-    return {capability for pattern, capability in table if pattern.search(plain)}
+    return {capability for pattern, capability in table if re.search(pattern, plain)}
 
 
 def _markdown(text: str, added: Added) -> set[str]:

@@ -10,11 +10,7 @@ from tipstaff.evidence.capability_tables import DELETION, DYNAMIC, NETWORK, PROC
 _MODULE = r"""(?:require\s*\(|import\s*\(|from|import|getBuiltinModule\s*\()\s*['"`](?:node:)?"""
 
 
-def _table(*rows: tuple[str, str]) -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(pattern), capability) for pattern, capability in rows)
-
-
-JAVASCRIPT = _table(
+JAVASCRIPT = (
     (r"child_process|\bexecSync\b|\bexecFileSync\b|\bspawnSync\b|\bexeca\b|\bshelljs\b", SHELL),
     (r"(?<![.\w$])exec\s*\(|\bshell\s*:\s*(?!false\b)|process\.binding|\bzx['\"]", SHELL),
     (r"(?<![\w$])spawn\s*\(|Deno\s*\.\s*(?:run|Command)\b|Bun\s*\.\s*(?:spawn|\$)", PROCESS),
@@ -32,9 +28,9 @@ JAVASCRIPT = _table(
     (r"\bset(?:Timeout|Interval)\s*\(\s*['\"`]", DYNAMIC),
     (r"\b(?:unlink|rmdir|rm)(?:Sync)?\s*\(|\brimraf\b|Deno\s*\.\s*remove", DELETION),
 )
-REGO = _table((r"\bhttp\s*\.\s*send\b|\bnet\s*\.\s*lookup_ip_addr\b", NETWORK))
-HTML = _table((r"<script\b|\bon[a-z]+\s*=\s*['\"]|javascript:", DYNAMIC))
-OTHER = _table(
+REGO = ((r"\bhttp\s*\.\s*send\b|\bnet\s*\.\s*lookup_ip_addr\b", NETWORK),)
+HTML = ((r"<script\b|\bon[a-z]+\s*=\s*['\"]|javascript:", DYNAMIC),)
+OTHER = (
     (r"\bsystem\s*\(|\bpopen\w*\s*\(|\bexec[lv]p?e?\s*\(|\bshell_exec\b|\bpassthru\b", SHELL),
     (r"\bos\.execute\b|\bio\.popen\b|\bOpen3\b|%x[\[{(]|\bproc_open\b|\bqx\s*[/{(|]", SHELL),
     (r"(?<![.\w])(?:system|exec)\s+['\"]|\bInvoke-Expression\b|\biex\b|\bStart-Process\b", SHELL),

@@ -8,22 +8,13 @@ from typing import Any, Literal
 from tipstaff.documents.base import Json, parse
 from tipstaff.documents.config import HarnessSettings
 from tipstaff.documents.governed import SpecGate
-from tipstaff.documents.input import Subject
 from tipstaff.documents.modification import (
-    AskedSettings,
-    Attestation,
     GateSettings,
-    ModificationAction,
-    ModificationEvidence,
     ModificationInput,
-    ModificationResource,
     ProofFacts,
     RehearsalFacts,
     RuleSettings,
-    ScoreFacts,
     StoredApproval,
-    Supplied,
-    TeamSettings,
 )
 from tipstaff.documents.modification_facts import StaticFacts
 from tipstaff.documents.strict_json import digest
@@ -59,43 +50,44 @@ def document(known: Known, engine: Engine) -> ModificationInput:
     """What is judged."""
     given = known.specification
     spec = given.spec
-    resource = ModificationResource(
-        artifact_id=spec.artifact_id,
-        modification_id=spec.modification.modification_id,
-        target=spec.modification.target,
-        source_sha256=given.source_sha256,
-        content_sha256=content_sha256(known, engine),
-    )
-    return ModificationInput(
-        schema_version=1,
-        kind="modification",
-        subject=Subject(id=known.subject),
-        action=ModificationAction(
-            type=known.act,
-            requested_capabilities=list(spec.modification.requested_capabilities),
-            risk=spec.modification.risk,
-            deployment_risk=spec.risk,
-        ),
-        resource=resource,
-        evidence=ModificationEvidence(
-            caller=known.caller,
-            asked=_asked(known),
-            team=_team(engine),
-            supplied=Supplied(
-                prover=spec.prover is not None,
-                approval_store=spec.approval_store is not None,
-                rollback=given.current is not None,
-            ),
-            static=known.static,
-            proof=known.proof,
-            approval=known.approval,
-            contaminated=spec.contaminated,
-            scores=_scores(given),
-            conformal=spec.evidence.conformal,
-            sequential=spec.evidence.sequential,
-            rehearsal=known.rehearsal,
-        ),
-    )
+    modification = spec.modification
+    whole = {
+        "schema_version": 1,
+        "kind": "modification",
+        "subject": {"id": known.subject},
+        "action": {
+            "type": known.act,
+            "requested_capabilities": list(modification.requested_capabilities),
+            "risk": modification.risk,
+            "deployment_risk": spec.risk,
+        },
+        "resource": {
+            "artifact_id": spec.artifact_id,
+            "modification_id": modification.modification_id,
+            "target": modification.target,
+            "source_sha256": given.source_sha256,
+            "content_sha256": content_sha256(known, engine),
+        },
+        "evidence": {
+            "caller": known.caller,
+            "asked": _asked(known),
+            "team": _team(engine),
+            "supplied": {
+                "prover": spec.prover is not None,
+                "approval_store": spec.approval_store is not None,
+                "rollback": given.current is not None,
+            },
+            "static": known.static,
+            "proof": known.proof,
+            "approval": known.approval,
+            "contaminated": spec.contaminated,
+            "scores": _scores(given),
+            "conformal": spec.evidence.conformal,
+            "sequential": spec.evidence.sequential,
+            "rehearsal": known.rehearsal,
+        },
+    }
+    return parse(ModificationInput, whole)
 
 
 def content_sha256(known: Known, engine: Engine) -> str:
@@ -108,7 +100,7 @@ def content_sha256(known: Known, engine: Engine) -> str:
             "modification": spec.modification.model_dump(exclude={"source"}),
             "source_sha256": given.source_sha256,
             "risk": spec.risk,
-            "asked": _asked(known).model_dump(),
+            "asked": _asked(known),
             "gate_reference": given.gate_reference,
             "prover": spec.prover,
             "before_sha256": given.before.sha256,
@@ -128,41 +120,41 @@ def content_sha256(known: Known, engine: Engine) -> str:
     )
 
 
-def _asked(known: Known) -> AskedSettings:
+def _asked(known: Known) -> Json:
     gate = known.gate or known.specification.gate
-    return AskedSettings(
-        gate=GateSettings(**gate.model_dump()) if gate else GateSettings(),
-        rules=RuleSettings(**known.specification.rules.model_dump()),
-    )
+    return {
+        "gate": gate.model_dump() if gate else dict.fromkeys(_GATE),
+        "rules": known.specification.rules.model_dump(),
+    }
 
 
-def _team(engine: Engine) -> TeamSettings:
+def _team(engine: Engine) -> Json:
     file = engine.project.team
     value = (file.value.get("harness") if file else None) or {}
     settings = parse(HarnessSettings, value).model_dump()
-    return TeamSettings(
-        gate=GateSettings(**{name: settings[name] for name in _GATE}),
-        rules=RuleSettings(**{name: settings[name] for name in _RULES}),
-        allowed_suffixes=settings["allowed_suffixes"],
-        require_attestation=settings["require_attestation"],
-    )
+    return {
+        "gate": {name: settings[name] for name in _GATE},
+        "rules": {name: settings[name] for name in _RULES},
+        "allowed_suffixes": settings["allowed_suffixes"],
+        "require_attestation": settings["require_attestation"],
+    }
 
 
-def _scores(given: Specification) -> ScoreFacts:
-    return ScoreFacts(
-        before=dict(given.before.scores),
-        after=dict(given.after.scores),
-        before_sha256=given.before.sha256,
-        after_sha256=given.after.sha256,
-        before_attestation=_attestation(given.before),
-        after_attestation=_attestation(given.after),
-    )
+def _scores(given: Specification) -> Json:
+    return {
+        "before": dict(given.before.scores),
+        "after": dict(given.after.scores),
+        "before_sha256": given.before.sha256,
+        "after_sha256": given.after.sha256,
+        "before_attestation": _attestation(given.before),
+        "after_attestation": _attestation(given.after),
+    }
 
 
-def _attestation(measured: Measured) -> Attestation | None:
+def _attestation(measured: Measured) -> Json | None:
     if measured.producer is None or measured.source_sha256 is None:
         return None
-    return Attestation(producer=measured.producer, source_sha256=measured.source_sha256)
+    return {"producer": measured.producer, "source_sha256": measured.source_sha256}
 
 
 def _files(files: Any) -> Json | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tipstaff.documents.approval import ApprovalRequest
 from tipstaff.documents.governed import Receipt
@@ -18,15 +18,15 @@ from tipstaff.documents.verdict import RequestApproval, Verdict
 from tipstaff.engine import Engine
 from tipstaff.errors import ContractError, DecisionError
 from tipstaff.evidence import static_gate
-from tipstaff.evidence.isolation import configured
-from tipstaff.harness import reference, rollback
 from tipstaff.harness.facts import Caller, Known, document
 from tipstaff.harness.receipt import is_answered, receipt
 from tipstaff.harness.specification import Specification
-from tipstaff.ledger.approval_store import ApprovalStore, NewRequest, key_of, open_store
-from tipstaff.ledger.database import FILE, open_database
 from tipstaff.ledger.modifications import Modifications
 from tipstaff.ledger.trail import NewRecord
+
+if TYPE_CHECKING:
+    from tipstaff.evidence.isolation import Isolation
+    from tipstaff.ledger.approval_store import ApprovalStore
 
 Say = Callable[[str], None]
 
@@ -62,21 +62,25 @@ class Pipeline:
         Raises ``SandboxError`` and ``EvidenceError`` where a stage cannot be carried out, and ``ContractError`` for a
         gate's reference that gives none.
         """
-        known = self._known("run")
-        if self.specification.gate_reference is not None:
-            self.say(f"asking {self.specification.gate_reference} for its settings, isolated")
-            isolation = configured(self.engine.project)
-            known = known.with_(gate=reference.gate(self.specification, isolation))
-        known = self._find_out(known)
+        known, is_passing = self._find_out(self._with_gate(self._known("run")))
+        if is_passing:
+            known = self._take(known)
         asked = document(known, self.engine)
         verdict = self.engine.decide(asked)
-        if verdict.is_allowed:
-            self._keep_id()
         known = self._ask(verdict, asked, known)
         return Judged(receipt(verdict, asked, known), is_answered(verdict))
 
+    def _with_gate(self, known: Known) -> Known:
+        """The settings of a gate that is only named."""
+        if self.specification.gate_reference is None:
+            return known
+        from tipstaff.harness import reference
+
+        self.say(f"asking {self.specification.gate_reference} for its settings, isolated")
+        return known.with_(gate=reference.gate(self.specification, self._isolation()))
+
     def _known(self, act: Literal["plan", "run"]) -> Known:
-        self._demand_own_id()
+        self._demand_own(Modifications(self.engine.project.state).source(*self._id()))
         modification = self.specification.spec.modification
         return Known(
             specification=self.specification,
@@ -86,44 +90,70 @@ class Pipeline:
             static=static_gate.examine(modification.source, modification.target),
         )
 
-    def _find_out(self, known: Known) -> Known:
-        """Gather what policy says it needs, until it needs nothing more."""
+    def _find_out(self, known: Known) -> tuple[Known, bool]:
+        """Gather what policy says it needs, until it needs nothing more; and whether it would be promoted then."""
         stages = dict(self._stages())
         while True:
             try:
                 verdict = self.engine.evaluate([document(known, self.engine)])[0]
             except DecisionError:
-                return known  # the same comes again as the recorded verdict, and defers
+                return known, False  # the same comes again as the recorded verdict, and defers
             find_out = stages.pop(str(verdict.facts.get("needs")), None)
             if find_out is None:
-                return known
+                return known, verdict.is_allowed
             known = find_out(known)
+
+    def _take(self, known: Known) -> Known:
+        """Let the id stand for this source and use the approval up, each before the promotion is on record.
+
+        Who is killed in between has promoted nothing, and has to ask again. Who comes second finds the approval used.
+        """
+        kept = Modifications(self.engine.project.state).keep(
+            *self._id(), self.specification.source_sha256
+        )
+        self._demand_own(kept)
+        if known.approval is None:
+            return known
+        try:
+            self._store().consume(known.approval.key)
+        except ContractError:
+            return known.with_(approval=self._stored(known))
+        return known
 
     def _stages(self) -> Iterator[tuple[str, Callable[[Known], Known]]]:
         """How each stage's facts are found out; each is done once."""
-        isolation = configured(self.engine.project)
         given = self.specification
 
         def prove(known: Known) -> Known:
+            from tipstaff.harness import reference
+
             self.say(f"asking {given.spec.prover} for a proof, isolated")
-            return known.with_(proof=reference.prove(given, isolation))
+            return known.with_(proof=reference.prove(given, self._isolation()))
 
         def look(known: Known) -> Known:
             return known.with_(approval=self._stored(known))
 
         def rehearse(known: Known) -> Known:
+            from tipstaff.harness import rollback
+
             self.say("rehearsing the rollback, isolated")
             assert given.current is not None and given.previous is not None  # noqa: S101 (policy asks only then)
-            return known.with_(
-                rehearsal=rollback.rehearse(given.current, given.previous, isolation)
-            )
+            rehearsal = rollback.rehearse(given.current, given.previous, self._isolation())
+            return known.with_(rehearsal=rehearsal)
 
         yield "proof", prove
         yield "approval", look
         yield "rollback", rehearse
 
+    def _isolation(self) -> Isolation:
+        from tipstaff.evidence.isolation import configured
+
+        return configured(self.engine.project)
+
     def _stored(self, known: Known) -> StoredApproval:
         """What the store holds for exactly this; what has run out of time meanwhile is on record, each once."""
+        from tipstaff.ledger.approval_store import key_of
+
         self._store().sweep(self._note_expired)
         content = document(known, self.engine).resource.content_sha256
         key = key_of(str(content), self.specification.spec.approval_key)
@@ -135,6 +165,8 @@ class Pipeline:
         terms = next((one for one in verdict.obligations if isinstance(one, RequestApproval)), None)
         if terms is None:
             return known
+        from tipstaff.ledger.approval_store import NewRequest, key_of
+
         content, spec = str(asked.resource.content_sha256), self.specification.spec
         request = self._store().request(
             NewRequest(
@@ -170,22 +202,14 @@ class Pipeline:
         )
 
     def _store(self) -> ApprovalStore:
+        from tipstaff.ledger.approval_store import open_store
+
         named = self.store or self.specification.spec.approval_store
         assert named is not None  # noqa: S101 (policy asks only where one is supplied)
         return open_store(named if "://" in named else self.specification.path(named))
 
-    def _demand_own_id(self) -> None:
-        """Raise ``ContractError`` where the id was promoted with another source before."""
-        state = self.engine.project.state
-        if (state / FILE).exists():
-            self._compare(Modifications(open_database(state)).source(*self._id()))
-
-    def _keep_id(self) -> None:
-        database = open_database(self.engine.project.state)
-        kept = Modifications(database).keep(*self._id(), self.specification.source_sha256)
-        self._compare(kept)
-
-    def _compare(self, kept: str | None) -> None:
+    def _demand_own(self, kept: str | None) -> None:
+        """Raise ``ContractError`` where the id stands for another source."""
         if kept not in (None, self.specification.source_sha256):
             raise ContractError(
                 "modification.id_reused",

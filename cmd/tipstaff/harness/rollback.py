@@ -7,7 +7,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tipstaff import declared
 from tipstaff.documents import strict_json
@@ -16,10 +16,9 @@ from tipstaff.documents.governed import FileState, RollbackStep
 from tipstaff.documents.modification import RehearsalFacts
 from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError
-from tipstaff.evidence.isolation import Isolation
-from tipstaff.sandbox.backend import RunSpec, workplace
-from tipstaff.sandbox.folder import temporary_folder
-from tipstaff.sandbox.toolchain import own_python
+
+if TYPE_CHECKING:
+    from tipstaff.evidence.isolation import Isolation
 
 Files = Mapping[str, FileState]
 _TREE = "/scratch/tree"
@@ -44,6 +43,10 @@ def rehearse(current: Files, previous: Files, isolation: Isolation) -> Rehearsal
 
     Raises ``SandboxError`` where that cannot be isolated.
     """
+    from tipstaff.sandbox.backend import RunSpec, workplace
+    from tipstaff.sandbox.folder import temporary_folder
+    from tipstaff.sandbox.toolchain import own_python
+
     steps = [
         {"path": step.path, "action": step.action, **_state(previous.get(step.path))}
         for step in plan(current, previous)

@@ -19,7 +19,7 @@ from typing import IO
 from tipstaff.documents.approval import STATUSES, ApprovalRequest
 from tipstaff.documents.approval_event import ApprovalAsked
 from tipstaff.documents.base import parse
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 from tipstaff.documents.redaction import redact
 from tipstaff.errors import ContractError
 from tipstaff.files import locked, reading, release, sync_folder

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from tipstaff.documents.approval_event import ApprovalAsked, ApprovalConfirmed, ApprovalDecided
 from tipstaff.documents.base import parse
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 from tipstaff.documents.redaction import redact_text
 from tipstaff.documents.strict_json import MAX_BYTES, canonical, loads
 from tipstaff.errors import ContractError

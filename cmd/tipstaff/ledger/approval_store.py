@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tipstaff.documents.approval import ApprovalRequest
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 from tipstaff.ledger.new_request import NewRequest
 
 __all__ = ["ApprovalStore", "NewRequest", "key_of", "open_store", "read_store", "shown_place"]

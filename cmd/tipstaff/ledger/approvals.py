@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Engine, and_, or_, select, update
 
 from tipstaff.documents.approval import STATUSES, ApprovalRequest
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 from tipstaff.ledger import refusal
 from tipstaff.ledger.confirmation import NO_TOKEN, decision, fingerprint, is_token, person
 from tipstaff.ledger.database import corrupt, reading, writing

@@ -7,7 +7,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 from tipstaff.documents.redaction import redact_text
 from tipstaff.documents.strict_json import canonical
 from tipstaff.project import timestamp

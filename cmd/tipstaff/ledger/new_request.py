@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from tipstaff.documents.approval import ApprovalRequest
 from tipstaff.documents.base import Json, Urgency, parse
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 from tipstaff.documents.strict_json import digest
 from tipstaff.errors import ContractError
 from tipstaff.project import timestamp

@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import Field
 
 from tipstaff.documents.base import Contract, Identifier, SchemaVersion, Timestamp, parse
-from tipstaff.documents.input import Actor, PauseFacts
+from tipstaff.documents.context import Actor, PauseFacts
 from tipstaff.documents.strict_json import canonical, loads
 from tipstaff.errors import ContractError, EvidenceError
 from tipstaff.files import locked, private_folder, read_regular, write_atomically

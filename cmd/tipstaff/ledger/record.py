@@ -16,7 +16,7 @@ from pydantic_core import from_json
 
 from tipstaff.documents.audit import AuditRecord, Entry, Explanation
 from tipstaff.documents.base import Effect, Json, parse
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 from tipstaff.documents.redaction import is_suspicious, redact, redact_text
 from tipstaff.documents.strict_json import canonical
 from tipstaff.errors import ContractError

@@ -119,13 +119,3 @@ changes = Table(
     *_is_digest("diff_sha256"),
     sqlite_strict=True,
 )
-
-modifications = Table(
-    "modifications",
-    metadata,
-    Column("artifact_id", _TEXT, primary_key=True),
-    Column("modification_id", _TEXT, primary_key=True),
-    Column("source_sha256", _TEXT, nullable=False),
-    *_is_digest("source_sha256"),
-    sqlite_strict=True,
-)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from tipstaff.documents.audit import AuditRecord
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError, EvidenceError
 from tipstaff.files import reading, release

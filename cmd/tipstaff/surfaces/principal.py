@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 from tipstaff.project import current_actor
 
 Scope = Literal["read", "propose"]
