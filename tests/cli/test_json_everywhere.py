@@ -21,6 +21,8 @@ from tipstaff.cli.program import program
 from tipstaff.documents.contract import read_snapshot
 from tipstaff.drift.candidates import Candidates
 from tipstaff.ledger.approval_file import ApprovalFile
+from tipstaff.ledger.database import open_database
+from tipstaff.ledger.tokens import Tokens
 from tipstaff.project import current_actor
 
 Verb = tuple[str, ...]
@@ -76,6 +78,9 @@ GOOD: dict[Verb, tuple[list[str], int]] = {
     ("governed-harness", "reject"): (["--store", "{store}", "--key", "b" * 64], 0),
     ("governed-harness", "run"): (["--spec", "{spec}"], 0),
     ("init",): (["--force"], 0),
+    ("mcp", "token", "issue"): (["desk"], 0),
+    ("mcp", "token", "list"): ([], 0),
+    ("mcp", "token", "revoke"): (["{token}"], 0),
     ("pause",): (["--reason", "x"], 0),
     ("policy", "build"): (["--out", "{new}"], 0),
     ("policy", "docs"): ([], 0),
@@ -164,6 +169,11 @@ BAD: list[tuple[Verb, list[str], int]] = [
     (("init",), ["absent"], 2),
     (("mcp", "serve"), ["--scope", "approve"], 2),
     (("mcp", "serve"), ["--transport", "pigeon"], 2),
+    (("mcp", "token", "issue"), ["../x"], 2),
+    (("mcp", "token", "issue"), ["desk", "--lifetime", "soon"], 2),
+    (("mcp", "token", "issue"), ["desk", "--scope", "approve"], 2),
+    (("mcp", "token", "revoke"), ["absent"], 2),
+    (("mcp", "token", "rvoke"), ["absent"], 2),
     (("pause",), [], 2),
     (("policy", "build"), [], 2),
     (("policy", "docs"), ["golden"], 2),
@@ -226,7 +236,10 @@ def words(alone: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> d
     )
     candidate = read_snapshot(tmp_path / "weather.mcpc.json")
     Candidates(alone.state).keep(candidate, current_actor())
+    tokens = Tokens(open_database(alone.state))
+    tokens.issue("a-token", "read", lifetime_s=60, by=current_actor())
     return {
+        "token": "a-token",
         "candidate": candidate.digest,
         "key": first.key,
         "other": other.effects.approval.key,

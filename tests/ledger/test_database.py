@@ -52,7 +52,7 @@ def test_each_connection_has_the_strong_settings(tmp_path: Path) -> None:
         "synchronous": 2,
         "foreign_keys": 1,
         "journal_mode": "wal" if fixed else "delete",
-        "user_version": 2,
+        "user_version": 3,
     }
 
 
@@ -103,6 +103,7 @@ def test_a_ledger_of_the_first_schema_gains_what_is_new_and_keeps_what_it_has(
     open_database(tmp_path)
     with sqlite3.connect(tmp_path / "ledger.sqlite3") as other:
         other.execute("DROP TABLE approvals")
+        other.execute("DROP TABLE tokens")
         other.execute(
             "INSERT INTO changes (id, action_class, effect, base, diff_sha256, files, state, created_at)"
             f" VALUES ('c', 'audit', 'allow', 'b', '{'a' * 64}', '[]', 'judged', 'now')"
@@ -113,14 +114,15 @@ def test_a_ledger_of_the_first_schema_gains_what_is_new_and_keeps_what_it_has(
     with sqlite3.connect(tmp_path / "ledger.sqlite3") as other:
         assert other.execute("SELECT id FROM changes").fetchall() == [("c",)]
         assert other.execute("SELECT * FROM approvals").fetchall() == []
-        assert other.execute("PRAGMA user_version").fetchone() == (2,)
+        assert other.execute("SELECT * FROM tokens").fetchall() == []
+        assert other.execute("PRAGMA user_version").fetchone() == (3,)
     other.close()
 
 
 def test_a_later_schema_is_refused(tmp_path: Path) -> None:
     open_database(tmp_path)
     with sqlite3.connect(tmp_path / "ledger.sqlite3") as other:
-        other.execute("PRAGMA user_version = 3")
+        other.execute("PRAGMA user_version = 4")
     other.close()
     assert _code(tmp_path) == "store.newer"
 

@@ -167,6 +167,7 @@ ROWS = {
     "HR-01": "a receipt says whether it may be promoted and what was passed",
     "HR-02": "a receipt bears the digests, the policy and the effect",
     "HR-03": "a rollback plan restores exactly, and is never carried out",
+    "M-07": "tokens of two scopes, kept as digests, revoked at once, and every call on record",
     "HS-12": "an approval's key is the content's digest after the prefix",
 }
 

@@ -32,6 +32,8 @@ Entry = Literal[
     "policy-rollback",
     "policy-accept",
     "accepted",
+    "issued",
+    "revoked",
     "called",
     "refused",
 ]

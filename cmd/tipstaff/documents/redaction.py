@@ -41,6 +41,7 @@ _FORMS = tuple(
         r"\b(?:gh[a-z]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|npm_\w{30,})",
         r"\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|ya29\.[\w-]{16,}|hf_\w{20,}|pypi-[\w-]{30,})",
         r"\b(?:sk-[\w-]{20,}|[sr]k_(?:live|test)_\w{16,}|SG\.[\w-]{16,}\.[\w-]{16,})",
+        r"\btsmcp_[0-9a-f]{12}_[\w-]{16,}",
         r"\beyJ[\w-]{6,}\.[\w-]{8,}\.[\w-]*",
         r"(?P<kept>\bauthorization\s*[:=]\s*(?:(?:bearer|basic|token)\s+)?)[^\s,;\"']{8,}",
         r"(?P<kept>\b(?:bearer|basic)\s+)(?=[^\s,;]*\d)[\w.~+/=-]{8,}",
@@ -55,7 +56,7 @@ _FORMS = tuple(
 _SIGNS = (
     *("passw", "passphrase", "secret", "token", "authorization", "cookie", "credential"),
     *("bearer", "basic", "github_pat", "glpat", "xox", "npm_", "akia", "asia", "aiza", "ya29"),
-    *("hf_", "pypi-", "sk-", "sk_", "rk-", "rk_", "sg.", "eyj", "://"),
+    *("hf_", "pypi-", "tsmcp_", "sk-", "sk_", "rk-", "rk_", "sg.", "eyj", "://"),
 )
 _JOINED_SIGNS = ("apikey", "accesskey", "privatekey", "signingkey", "connectionstring")
 _JOINTS = str.maketrans("", "", "_- ")

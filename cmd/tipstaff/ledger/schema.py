@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from tipstaff.documents.approval import STATUSES, ChangeRecord
 
-VERSION = 2
+VERSION = 3
 # Characters of a key or an id that name a row, where no other begins with them.
 SHORTEST_PREFIX = 6
 # Bytes of one JSON column.
@@ -117,5 +117,24 @@ changes = Table(
     Column("created_at", _TEXT, nullable=False),
     _one_of("state", CHANGE_STATES),
     *_is_digest("diff_sha256"),
+    sqlite_strict=True,
+)
+
+# Of a token only the digest of its secret is kept.
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", _TEXT, primary_key=True),
+    Column("name", _TEXT, nullable=False, unique=True),
+    Column("scope", _TEXT, nullable=False),
+    Column("secret_sha256", _TEXT, nullable=False),
+    Column("issued_by", _TEXT, nullable=False),
+    Column("issued_at", _TEXT, nullable=False),
+    Column("expires_at", _TEXT, nullable=False),
+    Column("revoked_by", _TEXT),
+    Column("revoked_at", _TEXT),
+    *_is_digest("secret_sha256"),
+    CheckConstraint("expires_at > issued_at", name="tokens_end_after_they_begin"),
+    CheckConstraint("(revoked_by IS NULL) = (revoked_at IS NULL)", name="revocations_are_whole"),
     sqlite_strict=True,
 )

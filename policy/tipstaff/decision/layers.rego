@@ -1,6 +1,7 @@
 package tipstaff.decision
 
 import data.tipstaff.acceptance
+import data.tipstaff.access
 import data.tipstaff.approval
 import data.tipstaff.augment
 import data.tipstaff.autonomy
@@ -48,7 +49,7 @@ _said.deny contains reason if {
 
 _said.deny contains reason if {
 	_judges_control
-	some reason in control.deny
+	some reason in (control.deny | access.deny)
 }
 
 _said.deny contains reason if {

@@ -1,5 +1,6 @@
 package tipstaff.decision
 
+import data.tipstaff.access
 import data.tipstaff.augment
 import data.tipstaff.autonomy
 import data.tipstaff.canary
@@ -50,6 +51,8 @@ _facts := object.union_n([_facts_of_change, _facts_of_augment, _facts_of_drift])
 	_calls_tool
 } else := contract.report if {
 	_judges_contract
+} else := access.report if {
+	_judges_control
 } else := object.union(modification.report, {"outcome": _outcome}) if {
 	_judges_modification
 } else := {}

@@ -10,6 +10,7 @@ from tipstaff.cli.program import LazyGroup
 
 VERBS: Mapping[str, tuple[str, str]] = {
     "serve": ("serve", "Serve the tools until the host leaves."),
+    "token": ("token", "Issue, list and revoke tokens of hosts that come in over HTTP."),
 }
 
 

@@ -30,11 +30,17 @@ def expires_option(function: F) -> F:
     )(function)
 
 
+def span(text: str) -> timedelta | None:
+    """What ``30d``, ``12h`` or ``90m`` stands for; None for any other text."""
+    found = _SPAN.fullmatch(text)
+    return timedelta(**{_UNITS[found[2]]: int(found[1])}) if found else None
+
+
 def _ending(text: str) -> str:
-    span = _SPAN.fullmatch(text)
+    ahead = span(text)
     try:
-        if span:
-            return _reachable(timestamp(utc_now() + timedelta(**{_UNITS[span[2]]: int(span[1])})))
+        if ahead:
+            return _reachable(timestamp(utc_now() + ahead))
         end = moment(text)
     except (ValueError, OverflowError) as error:
         raise _unusable(f"{text!r} is neither a span nor a point in time") from error
