@@ -180,4 +180,4 @@ def test_candidates_are_few_and_the_oldest_gives_way(kept: Kept) -> None:
         keep(pinned, contract({**FORECAST, "description": f"Number {number}."}))
     assert len(pinned.candidates()) == KEPT
     last = contract({**FORECAST, "description": f"Number {KEPT + 1}."})
-    assert Candidates(pinned.workshop.state).digests("weather")[0] == last.digest
+    assert Candidates(pinned.workshop.state).find("weather", last.digest) is not None

@@ -198,10 +198,13 @@ def test_snapshot_beside_a_committed_one_keeps_a_candidate_and_writes_nothing(
     pinned: Pinned,
 ) -> None:
     pinned.commit()
+    pinned.commit_beside("depot", tools=[DELETE])
     before = pinned.pin.read_bytes()
-    pinned.tell(tools=[FORECAST])
+    pinned.tell(tools=[FORECAST, DELETE])
     done = pinned.run("snapshot", "weather", "--json")
     assert (done.code, done.json["file"]) == (1, None)
+    found = {(one["kind"], one["tool"]) for one in done.json["diff"]["findings"]}
+    assert ("name_shadowed", DELETE["name"]) in found
     assert pinned.pin.read_bytes() == before
     assert pinned.candidates() == [done.json["digest"]]
     assert pinned.run("accept", "weather", "--digest", done.json["digest"]).code == 0

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from support.remembered import remember
 from support.repair_scene import Edit, nothing, remove, reword
 from support.repositories import git
 from support.served import Served
@@ -68,8 +69,9 @@ class Runner:
 
 
 @pytest.fixture
-def served(workshop: Workshop) -> Served:
+def served(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Served:
     """The server, pinned."""
+    remember(monkeypatch)
     found = Served(workshop)
     found.pin()
     return found

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from support.pinned import FORECAST, STATIONS, Pinned
+from support.remembered import remember
 from support.repair_scene import (
     AGENT,
     PIN,
@@ -19,8 +20,9 @@ from support.workshop import Workshop
 
 
 @pytest.fixture
-def served(workshop: Workshop) -> Served:
+def served(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Served:
     """The server and its project, nothing pinned yet."""
+    remember(monkeypatch)
     return Served(workshop)
 
 

@@ -42,8 +42,13 @@ def test_old_server_is_greeted_in_the_old_way_and_gives_the_same_bytes_again(
     assert first.snapshot.captured_at != second.snapshot.captured_at
 
 
-def test_what_the_client_declares_is_recorded_with_what_it_brings(tmp_path: Path) -> None:
-    target = replace(raw("capable"), client_capabilities=("roots", "sampling", "elicitation"))
+def test_what_the_client_declares_is_recorded_with_what_it_brings_and_no_password(
+    tmp_path: Path,
+) -> None:
+    target = raw("capable")
+    password = "postgresql://app:Kestrel7@db/x"
+    target = replace(target, command=(*(target.command or ()), password))
+    target = replace(target, client_capabilities=("roots", "sampling", "elicitation"))
     found = seen(target, root=tmp_path).snapshot
     assert [tool["name"] for tool in found.tools][2:] == [
         "uses_elicitation",
@@ -51,3 +56,4 @@ def test_what_the_client_declares_is_recorded_with_what_it_brings(tmp_path: Path
         "uses_sampling",
     ]
     assert found.source.client_capabilities.keys() == {"roots", "sampling", "elicitation"}
+    assert found.source.arguments[-1] == "postgresql://[redacted]@db/x"

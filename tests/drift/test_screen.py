@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import unicodedata
 from pathlib import Path
@@ -11,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.contracts import FORECAST, STATIONS, capture, edited, taken
-from tipstaff.documents.contract import Snapshot
+from support.contracts import FORECAST, STATIONS, TIME, capture, edited, taken
+from tipstaff.documents.contract import Snapshot, snapshot
 from tipstaff.drift.confusion import prototype
-from tipstaff.drift.screen import difference, read_back, render
+from tipstaff.drift.screen import difference, render
 
 TRICKS = {
     "tag": "Forecast\U000e0041\U000e0042.",
@@ -39,6 +40,11 @@ TRICKS = {
     "number one": "Forecast1.",
     "spaces": "Forecast .",
 }
+
+
+def read_back(rendered: str) -> Snapshot:
+    """The contract that a rendering shows."""
+    return snapshot({**json.loads(rendered), "captured_at": TIME})
 
 
 def described(text: str) -> Snapshot:

@@ -4,36 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from support.ledger_parts import ALICE, BOB, SetClock, asked
+from support.ledger_parts import ALICE, BOB, SetClock, asked, refused
 from tipstaff.documents.strict_json import canonical
-from tipstaff.errors import Error
 from tipstaff.ledger.approval_file import ApprovalFile
 from tipstaff.ledger.approval_store import key_of, open_store
 
 A, B = "a" * 64, "b" * 64
 NOTHING = {"pending": 0, "approved": 0, "rejected": 0, "expired": 0, "consumed": 0}
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "approvals.jsonl"
-
-
-@pytest.fixture
-def store(path: Path) -> ApprovalFile:
-    return ApprovalFile(path, SetClock())
-
-
-def _refused(code: str, exit_code: int = 2, line: int | None = None) -> Any:
-    def fits(error: Error) -> bool:
-        where = error.field == f"line {line}" if line else True
-        return (error.code, error.exit_code) == (code, exit_code) and bool(error.fix) and where
-
-    return pytest.RaisesExc(Error, check=fits)
 
 
 @pytest.mark.req("HC-08")
@@ -44,7 +24,7 @@ def test_missing_store_is_an_empty_queue_and_is_not_made(path: Path) -> None:
     assert store.get(A) is None
     assert store.sweep() == []
     for act in (store.approve, store.reject):
-        with _refused("approval.unknown"):
+        with refused("approval.unknown"):
             act(A, BOB)
     assert not path.exists()
 
@@ -73,7 +53,7 @@ def test_request_without_a_member_is_corrupt(store: ApprovalFile, path: Path, mi
     fields = json.loads(path.read_bytes())
     del fields[missing]
     path.write_bytes(canonical(fields) + b"\n")
-    with _refused("store.corrupt", 3, 1):
+    with refused("store.corrupt", 3, 1):
         store.list()
 
 
@@ -81,13 +61,13 @@ def test_request_without_a_member_is_corrupt(store: ApprovalFile, path: Path, mi
 def test_impossible_request_is_refused_and_makes_no_file(
     store: ApprovalFile, path: Path, limit: int
 ) -> None:
-    with _refused("document.invalid"):
+    with refused("document.invalid"):
         store.request(asked(ttl_s=limit))
-    with _refused("document.invalid"):
+    with refused("document.invalid"):
         store.request(asked(alternatives=()))
-    with _refused("document.invalid"):
+    with refused("document.invalid"):
         store.request(asked(A, key=key_of(B, "p")))
-    with _refused("document.invalid"):
+    with refused("document.invalid"):
         store.request(asked(A, key=key_of(A, "two words")))
     assert not path.exists()
 
@@ -131,10 +111,10 @@ def test_unknown_or_decided_key_is_refused_and_nothing_is_written(
     store.reject(A, ALICE, "no")
     before = path.read_bytes()
     decide = getattr(store, verdict)
-    with _refused("approval.decided"):
+    with refused("approval.decided"):
         decide(A, BOB)
     for key in ("c" * 64, f"p:{A}", B[:12], B.upper(), "", " ", "../x", "\ud800"):
-        with _refused("approval.unknown"):
+        with refused("approval.unknown"):
             decide(key, BOB)
     assert path.read_bytes() == before
     assert store.request(asked(A)).status == "rejected"
@@ -153,9 +133,9 @@ def test_request_is_expired_from_its_very_end_on(path: Path) -> None:
     clock.advance(microseconds=1)
     assert store.counts() == {**NOTHING, "approved": 1, "expired": 1}
     for decide in (store.approve, store.reject):
-        with _refused("approval.expired"):
+        with refused("approval.expired"):
             decide(B, BOB)
-    with _refused("approval.expired"):
+    with refused("approval.expired"):
         store.consume(B)
     assert path.read_bytes() == before
 
@@ -189,13 +169,13 @@ def test_each_expiry_is_told_once_and_content_may_be_asked_about_again(path: Pat
 @pytest.mark.promise("row 70")
 def test_approval_is_used_once(store: ApprovalFile, path: Path) -> None:
     store.request(asked(A))
-    with _refused("approval.undecided"):
+    with refused("approval.undecided"):
         store.consume(A)
     store.approve(A, BOB)
     used = store.consume(A)
     assert (used.status, used.decided_by) == ("consumed", BOB)
     before = path.read_bytes()
-    with _refused("approval.consumed"):
+    with refused("approval.consumed"):
         store.consume(A)
     assert path.read_bytes() == before
 
@@ -205,18 +185,18 @@ def test_pair_of_confirmations_needs_the_token_in_time(path: Path) -> None:
     clock = SetClock()
     store = ApprovalFile(path, clock)
     store.request(asked(A, confirmations=2, ttl_s=90_000))
-    with _refused("approval.token"):
+    with refused("approval.token"):
         store.approve(A, BOB)
     first = store.confirm_first(A, BOB)
     assert first not in path.read_text()
     clock.advance(minutes=10)
-    with _refused("approval.token"):
+    with refused("approval.token"):
         store.approve(A, BOB, token=first)
     second = store.confirm_first(A, BOB)
     assert second != first
-    with _refused("approval.token"):
+    with refused("approval.token"):
         store.approve(A, BOB, token=first)
-    with _refused("approval.token"):
+    with refused("approval.token"):
         store.approve(A, BOB, token=second)
     third = store.confirm_first(A, BOB)
     clock.advance(minutes=9, seconds=59)
@@ -224,7 +204,7 @@ def test_pair_of_confirmations_needs_the_token_in_time(path: Path) -> None:
     store.request(asked(B, confirmations=2))
     assert store.reject(B, BOB).status == "rejected"
     store.request(asked("c" * 64))
-    with _refused("approval.single"):
+    with refused("approval.single"):
         store.confirm_first("c" * 64, BOB)
 
 
@@ -233,7 +213,7 @@ def test_request_made_ahead_of_the_clock_cannot_be_decided(path: Path) -> None:
     store = ApprovalFile(path, clock)
     store.request(asked(A))
     clock.advance(seconds=-1)
-    with _refused("approval.future", 3):
+    with refused("approval.future", 3):
         store.approve(A, BOB)
 
 
@@ -259,7 +239,7 @@ def test_evidence_of_any_form_is_read_as_it_was_written(store: ApprovalFile, pat
 def test_folder_that_is_missing_is_an_error_for_who_asks(tmp_path: Path) -> None:
     store = ApprovalFile(tmp_path / "absent/approvals.jsonl", SetClock())
     assert store.list() == []
-    with _refused("store.unreadable", 3):
+    with refused("store.unreadable", 3):
         store.request(asked(A))
     assert not (tmp_path / "absent").exists()
 
@@ -273,20 +253,20 @@ def test_store_that_others_may_read_is_closed_by_the_next_line(
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_line_that_is_too_large_is_refused(store: ApprovalFile, path: Path) -> None:
+def test_line_that_is_too_large_isrefused(store: ApprovalFile, path: Path) -> None:
     store.request(asked(A))
     before = path.read_bytes()
-    with _refused("store.too_large"):
+    with refused("store.too_large"):
         store.approve(A, BOB, note="x" * (1 << 20))
-    with _refused("json.not_canonical"):
+    with refused("json.not_canonical"):
         store.approve(A, BOB, note="\udcff")
     assert path.read_bytes() == before
 
 
-def test_store_larger_than_what_is_read_is_refused(
+def test_store_larger_than_what_is_read_isrefused(
     store: ApprovalFile, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with path.open("wb") as file:
         file.truncate((1 << 30) + 1)
-    with _refused("store.unreadable", 3):
+    with refused("store.unreadable", 3):
         store.list()

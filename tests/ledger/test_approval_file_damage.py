@@ -10,30 +10,11 @@ from typing import Any
 
 import pytest
 
-from support.ledger_parts import BOB, SetClock, asked
+from support.ledger_parts import BOB, SetClock, asked, refused
 from tipstaff.documents.strict_json import canonical
-from tipstaff.errors import Error
 from tipstaff.ledger.approval_file import ApprovalFile
 
 A, B = "a" * 64, "b" * 64
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "approvals.jsonl"
-
-
-@pytest.fixture
-def store(path: Path) -> ApprovalFile:
-    return ApprovalFile(path, SetClock())
-
-
-def _refused(code: str, exit_code: int = 2, line: int | None = None) -> Any:
-    def fits(error: Error) -> bool:
-        where = error.field == f"line {line}" if line else True
-        return (error.code, error.exit_code) == (code, exit_code) and bool(error.fix) and where
-
-    return pytest.RaisesExc(Error, check=fits)
 
 
 def _uses(store: ApprovalFile, key: str) -> list[Callable[[], object]]:
@@ -63,7 +44,7 @@ def test_store_with_another_status_is_corrupt(store: ApprovalFile, path: Path) -
     path.write_bytes(path.read_bytes().replace(b'"approved"', b'"denied"'))
     before = path.read_bytes()
     for use in _uses(store, B):
-        with _refused("store.corrupt", 3, 3):
+        with refused("store.corrupt", 3, 3):
             use()
     assert path.read_bytes() == before
 
@@ -164,7 +145,7 @@ def test_damaged_line_leaves_everything_undecided(
     assert damaged != lines
     path.write_bytes(b"".join(damaged))
     for use in _uses(store, A):
-        with _refused("store.corrupt", 3) as caught:
+        with refused("store.corrupt", 3) as caught:
             use()
         assert str(caught.value.field).startswith("line ")
     assert path.read_bytes() == b"".join(damaged)
@@ -187,7 +168,7 @@ def test_store_cut_at_any_byte_is_undecided_and_names_the_torn_line(
             assert len(store.list()) == (0, 1, 1, 2, 2)[line - 1]
             continue
         for use in (store.counts, lambda: store.approve(B, BOB)):
-            with _refused("store.corrupt", 3, line):
+            with refused("store.corrupt", 3, line):
                 use()
         assert path.stat().st_size == size
 
@@ -213,6 +194,6 @@ def test_store_that_is_no_plain_file_is_refused_and_left_alone(tmp_path: Path, p
             server.bind(str(path))
     store = ApprovalFile(path, SetClock())
     for use in _uses(store, A):
-        with _refused("store.unreadable", 3):
+        with refused("store.unreadable", 3):
             use()
     assert not outside.exists() or outside.read_bytes() == b""

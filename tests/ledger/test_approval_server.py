@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import Engine
 
 from support import postgresql
 from support.command_line import run
-from support.ledger_parts import ALICE, BOB, SetClock, asked
+from support.ledger_parts import ALICE, BOB, SetClock, asked, refused
 from support.racing import race
 from support.workshop import Workshop
-from tipstaff.errors import Error
 from tipstaff.ledger.approval_store import key_of, open_store
 from tipstaff.ledger.approvals import Approvals
 from tipstaff.ledger.database import reading, writing
@@ -40,12 +38,6 @@ def server(url: str) -> Engine:
     return engine
 
 
-def _refused(code: str, exit_code: int) -> Any:
-    return pytest.RaisesExc(
-        Error, check=lambda error: (error.code, error.exit_code) == (code, exit_code)
-    )
-
-
 @pytest.mark.req("AP-01", "AP-08", "AP-10", "AP-11", "HS-12")
 def test_requests_on_a_server_are_asked_decided_and_used_once(server: Engine) -> None:
     clock = SetClock()
@@ -56,22 +48,22 @@ def test_requests_on_a_server_are_asked_decided_and_used_once(server: Engine) ->
     assert store.request(asked(A, key=key, decision_id="d2")) == first == store.get(key)
     assert first.key == key
     store.request(asked(B, confirmations=2))
-    with _refused("approval.unknown", 2):
+    with refused("approval.unknown", 2):
         store.approve(f"q:{A}", BOB)
     assert store.approve(key, BOB, note="yes").decided_by == BOB
-    with _refused("approval.decided", 2):
+    with refused("approval.decided", 2):
         store.reject(key, ALICE)
     assert store.consume(key).status == "consumed"
-    with _refused("approval.consumed", 2):
+    with refused("approval.consumed", 2):
         store.consume(key)
     [pending] = store.list("pending")
     token = store.confirm_first(pending.key, BOB)
-    with _refused("approval.token", 2):
+    with refused("approval.token", 2):
         store.approve(pending.key, BOB, token="wrong")
-    with _refused("approval.token", 2):
+    with refused("approval.token", 2):
         store.approve(pending.key, BOB, token=token)
     clock.advance(seconds=900)
-    with _refused("approval.expired", 2):
+    with refused("approval.expired", 2):
         store.approve(pending.key, BOB)
     assert [request.key for request in store.sweep()] == [pending.key]
     assert store.sweep() == []
@@ -174,29 +166,29 @@ def test_password_in_the_url_of_a_server_is_never_printed(
 def test_another_status_on_a_server_is_refused_by_it_and_corrupt(server: Engine) -> None:
     store = Approvals(server)
     store.request(asked(A, key=A))
-    with _refused("store.corrupt", 3), writing(server) as connection:
+    with refused("store.corrupt", 3), writing(server) as connection:
         connection.exec_driver_sql("UPDATE approvals SET status = 'denied'")
     with writing(server) as connection:
         connection.exec_driver_sql("ALTER TABLE approvals DROP CONSTRAINT status_is_known")
         connection.exec_driver_sql("UPDATE approvals SET status = 'denied'")
     try:
         for use in (store.list, lambda: store.get(A), lambda: store.approve(A, BOB)):
-            with _refused("store.corrupt", 3):
+            with refused("store.corrupt", 3):
                 use()
     finally:
         with writing(server) as connection:
             connection.exec_driver_sql("DROP TABLE approvals, tipstaff_schema")
 
 
-def test_server_that_need_not_sync_or_is_newer_is_refused(url: str, server: Engine) -> None:
+def test_server_that_need_not_sync_or_is_newer_isrefused(url: str, server: Engine) -> None:
     with writing(server) as connection:
         connection.exec_driver_sql("ALTER DATABASE postgres SET synchronous_commit = off")
-    with _refused("store.weak", 3):
+    with refused("store.weak", 3):
         open_server(url)
     with writing(server) as connection:
         connection.exec_driver_sql("ALTER DATABASE postgres RESET synchronous_commit")
         connection.exec_driver_sql("UPDATE tipstaff_schema SET version = 99")
-    with _refused("store.newer", 3):
+    with refused("store.newer", 3):
         open_server(url)
     with writing(server) as connection:
         connection.exec_driver_sql("UPDATE tipstaff_schema SET version = 1")
@@ -213,5 +205,5 @@ def test_server_that_need_not_sync_or_is_newer_is_refused(url: str, server: Engi
     ],
 )
 def test_url_that_is_no_store_is_an_error(place: str, code: str, exit_code: int) -> None:
-    with _refused(code, exit_code):
+    with refused(code, exit_code):
         open_store(place)

@@ -6,7 +6,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tipstaff.documents.input import Actor
+from tipstaff.errors import Error
 from tipstaff.ledger.new_request import NewRequest
 from tipstaff.ledger.record import NewRecord
 from tipstaff.ledger.trail import Trail
@@ -106,3 +109,13 @@ def asked(digest: str = "a" * 64, **changes: Any) -> NewRequest:
         "requested_by": ALICE,
     }
     return NewRequest(**{**fields, **changes})
+
+
+def refused(code: str, exit_code: int = 2, line: int | None = None) -> Any:
+    """The context of a block that must end in this error of ours, perhaps about this line of a file."""
+
+    def fits(error: Error) -> bool:
+        where = error.field == f"line {line}" if line else True
+        return (error.code, error.exit_code) == (code, exit_code) and bool(error.fix) and where
+
+    return pytest.RaisesExc(Error, check=fits)

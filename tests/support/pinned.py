@@ -12,6 +12,7 @@ import pytest
 
 from support.command_line import Result
 from support.observing import QUICK, SERVERS
+from support.remembered import remember
 from support.workshop import Workshop
 from tipstaff.documents.contract import Snapshot, altered, read_snapshot, text
 
@@ -50,8 +51,9 @@ class Pinned:
     def laid(
         cls, workshop: Workshop, patch: pytest.MonkeyPatch, *, name: str = "weather"
     ) -> Pinned:
-        """Configure the server; nothing is committed yet."""
+        """Configure the server, started once for each thing it tells; nothing is committed yet."""
         found = cls(workshop, patch)
+        remember(patch)
         workshop.configure(
             sandbox={"backends": [QUICK]}, contracts={"servers": {name: found.server()}}
         )
@@ -95,6 +97,11 @@ class Pinned:
         if members:
             self.pin.write_text(text(altered(read_snapshot(self.pin), **members)))
         return read_snapshot(self.pin)
+
+    def commit_beside(self, name: str, **members: Any) -> None:
+        """Write a snapshot of another server: the committed one with these members."""
+        other = altered(read_snapshot(self.pin), server_id=name, **members)
+        (self.pin.parent / f"{name}.mcpc.json").write_text(text(other))
 
     def check(self, *options: str) -> tuple[int, dict[str, Any]]:
         """The exit code of a check of everything, and the first server of its answer."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from support import remembered
+
 
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> Iterator[None]:
@@ -17,7 +19,8 @@ def nothing_remembered() -> Iterator[None]:
 
 
 def forget() -> None:
-    """Empty the caches that ``functools`` keeps for functions in our modules."""
+    """Empty the caches that ``functools`` keeps for functions in our modules, and what servers said before."""
+    remembered.forget()
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "tipstaff":
             for value in list(vars(module).values()):

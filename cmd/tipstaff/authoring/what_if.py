@@ -12,6 +12,7 @@ from tipstaff.authoring.evaluation import Rules
 from tipstaff.documents import strict_json
 from tipstaff.documents.base import Json
 from tipstaff.documents.input import parse_input
+from tipstaff.documents.pointer import steps
 from tipstaff.documents.verdict import Verdict
 from tipstaff.engine.policy import Policy
 from tipstaff.engine.question import complete
@@ -81,7 +82,7 @@ def _changed(document: Json, change: str) -> tuple[Json, Json]:
 
 def _path(fact: str) -> Path:
     if fact.startswith("/"):
-        return tuple(part.replace("~1", "/").replace("~0", "~") for part in fact[1:].split("/"))
+        return tuple(steps(fact))
     return tuple(fact.split("."))
 
 

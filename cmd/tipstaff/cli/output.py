@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import click
 
-from tipstaff.documents.codes import CODES
 from tipstaff.documents.redaction import redact_text
 from tipstaff.documents.text import visible
 from tipstaff.documents.verdict import Reason, Verdict
@@ -48,7 +47,7 @@ def exit_code(verdict: Verdict) -> int:
     """0 for allow, 3 where no decision could be made, 1 for every other answer."""
     if verdict.is_allowed:
         return 0
-    return 3 if any(code in CODES for code in verdict.codes) else 1
+    return 1 if verdict.is_answered else 3
 
 
 def print_verdict(verdict: Verdict) -> None:

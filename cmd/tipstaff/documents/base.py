@@ -15,17 +15,19 @@ from pydantic_core import ErrorDetails
 
 from tipstaff.errors import ContractError
 
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+# Forms of texts, as parts of patterns.
+SHA256 = r"[0-9a-f]{64}"
+# Of one width, so that texts compare as the instants follow each other.
+INSTANT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
+KEY_PREFIX = r"[A-Za-z0-9][A-Za-z0-9._/@:+-]{0,127}:"
+
+Sha256 = Annotated[str, StringConstraints(pattern=f"^{SHA256}$")]
 Timestamp = Annotated[
     str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$")
 ]
-# Of one width, so that texts compare as the instants follow each other.
-Instant = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")]
+Instant = Annotated[str, StringConstraints(pattern=f"^{INSTANT}$")]
 # The digest of what was judged; of a governed harness after the prefix that its spec gives and a colon.
-ApprovalKey = Annotated[
-    str,
-    StringConstraints(pattern=r"^(?:[A-Za-z0-9][A-Za-z0-9._/@:+-]{0,127}:)?[0-9a-f]{64}$"),
-]
+ApprovalKey = Annotated[str, StringConstraints(pattern=f"^(?:{KEY_PREFIX})?{SHA256}$")]
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 CapabilityName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Json = dict[str, Any]

@@ -50,8 +50,9 @@ def _two(value: Any) -> Any:
 class Source(Contract):
     """How a snapshot was taken: each member changes what a server advertises.
 
-    ``environment`` holds names of variables, never values; ``dependencies`` maps a package to its version, and
-    ``executable_sha256`` is the digest of the program that was started.
+    ``arguments`` and ``url`` stand without what has the form of a secret. ``environment`` holds names of variables,
+    never values; ``dependencies`` maps a package to its version, and ``executable_sha256`` is the digest of the program
+    that was started.
     """
 
     transport: Literal["stdio", "http", "import"] = "import"
@@ -158,6 +159,12 @@ def snapshot(value: Any, *, file: str | None = None) -> Snapshot:
         name = json.dumps(tool["name"])[:200]
         raise invalid(f"two tools are called {name}", file, field=f"tools.{place}.name")
     return in_order(found)
+
+
+def snapshot_of(data: bytes, *, file: str | None = None) -> Snapshot:
+    """The snapshot that a file of these bytes holds; raises ``ContractError``."""
+    value = strict_json.loads(data, file=file, max_bytes=MAX_BYTES, any_form=True)
+    return snapshot(whole_numbers(value), file=file)
 
 
 def is_same(old: Snapshot, new: Snapshot) -> bool:

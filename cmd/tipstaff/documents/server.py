@@ -14,9 +14,10 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from tipstaff.documents.base import Contract
+from tipstaff.errors import ContractError
 
 Capability = Literal["roots", "sampling", "elicitation"]
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+SERVER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 # What the sandbox gives a server itself, and what MCP's transport puts into a request.
@@ -32,12 +33,21 @@ def _wrong(message: str, fix: str) -> PydanticCustomError:
     return PydanticCustomError("document.invalid", "{told}", {"told": message, "fix": fix})
 
 
-def _server_name(name: str) -> str:
-    if not _NAME.fullmatch(name):
-        raise _wrong(
-            "a server's name is a file's name",
-            "use letters, digits, dots, dashes and underscores only, at most 100",
+_NAME_FIX = "use letters, digits, dots, dashes and underscores only, at most 100"
+
+
+def demand_name(name: str) -> str:
+    """The name; raises ``ContractError`` (``contract.name``) for one that no server and no file may have."""
+    if not SERVER_NAME.fullmatch(name):
+        raise ContractError(
+            "contract.name", f"{name[:100]!r} is no name of a server", fix=_NAME_FIX
         )
+    return name
+
+
+def _server_name(name: str) -> str:
+    if not SERVER_NAME.fullmatch(name):
+        raise _wrong("a server's name is a file's name", _NAME_FIX)
     return name
 
 

@@ -19,6 +19,7 @@ from tipstaff.documents.base import (
     Tier,
     Urgency,
 )
+from tipstaff.documents.codes import CODES
 
 
 class Reason(Contract):
@@ -89,6 +90,11 @@ class Verdict(Contract):
     def is_allowed(self) -> bool:
         """Whether it may be done, now and without anybody else."""
         return self.effect == "allow"
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether policy decided; else its answer was none, and this verdict stands in for it."""
+        return not any(code in CODES for code in self.codes)
 
     @model_validator(mode="after")
     def _explained(self) -> Verdict:

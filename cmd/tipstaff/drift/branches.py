@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tipstaff.drift.change import NARROWS, UNKNOWN, WIDENS, pointer
+from tipstaff.documents.pointer import pointer
+from tipstaff.drift.change import NARROWS, UNKNOWN, WIDENS
 from tipstaff.drift.keywords import SILENT, type_of
 from tipstaff.drift.parts import Branch, Node
 from tipstaff.drift.words import compare_words

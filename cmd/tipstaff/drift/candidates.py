@@ -14,14 +14,14 @@ from pathlib import Path
 from tipstaff.documents import strict_json
 from tipstaff.documents.base import Contract, SchemaVersion, Timestamp, parse
 from tipstaff.documents.context import Actor
-from tipstaff.documents.contract import MAX_BYTES, SUFFIX, Snapshot, snapshot, text, whole_numbers
+from tipstaff.documents.contract import MAX_BYTES, SUFFIX, Snapshot, snapshot_of, text
+from tipstaff.documents.server import demand_name
 from tipstaff.errors import ContractError
 from tipstaff.files import private_folder, read_regular, write_atomically
 from tipstaff.project import prepare, timestamp
 
 FOLDER = "contracts"
 KEPT = 20
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SIGHTING = ".sighting.json"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -63,7 +63,7 @@ class Candidates:
             path.touch()
             self._forget_old(folder)
         except OSError as error:
-            raise _unusable(path, error, "file.unwritable") from error
+            raise _unwritable(path, error) from error
         return path
 
     def find(self, name: str, digest: str) -> Candidate | None:
@@ -72,18 +72,12 @@ class Candidates:
         path = folder / f"{_digest(digest)}{SUFFIX}"
         try:
             data = read_regular(path, limit=MAX_BYTES)
-            value = strict_json.loads(data, max_bytes=MAX_BYTES, any_form=True)
-            found = snapshot(whole_numbers(value))
+            found = snapshot_of(data)
         except (OSError, ContractError):
             return None
         if found.digest != digest or found.server_id != name:
             return None
         return Candidate(found, self._sighting(folder / f"{digest}{_SIGHTING}"))
-
-    def digests(self, name: str) -> list[str]:
-        """The digests that are kept for a server, the latest first."""
-        files = sorted(self._files(self._folder(name)), key=_age, reverse=True)
-        return [path.name.removesuffix(SUFFIX) for path in files]
 
     def drop(self, name: str, digest: str) -> None:
         """Forget a candidate, as one that was accepted."""
@@ -91,13 +85,7 @@ class Candidates:
             (self._folder(name) / f"{_digest(digest)}{suffix}").unlink(missing_ok=True)
 
     def _folder(self, name: str) -> Path:
-        if not NAME.fullmatch(name):
-            raise ContractError(
-                "contract.name",
-                f"{name[:100]!r} is no name of a server",
-                fix="use letters, digits, dots, dashes and underscores",
-            )
-        return self._state / FOLDER / name
+        return self._state / FOLDER / demand_name(name)
 
     @staticmethod
     def _files(folder: Path) -> Iterator[Path]:
@@ -135,7 +123,10 @@ def _age(path: Path) -> tuple[int, str]:
         return 0, path.name
 
 
-def _unusable(path: Path, error: OSError, code: str) -> ContractError:
+def _unwritable(path: Path, error: OSError) -> ContractError:
     return ContractError(
-        code, error.strerror or str(error), file=str(path), fix="make the state folder writable"
+        "file.unwritable",
+        error.strerror or str(error),
+        file=str(path),
+        fix="make the state folder writable",
     )

@@ -34,9 +34,3 @@ class Change:
     def as_fact(self) -> Json:
         """The change as policy sees it: without the texts and values, which may be confidential."""
         return {"kind": self.kind, "tool": self.tool, "path": self.path, **self.facts}
-
-
-def pointer(base: str, *parts: str | int) -> str:
-    """A JSON pointer (RFC 6901) some steps below another."""
-    steps = (str(part).replace("~", "~0").replace("/", "~1") for part in parts)
-    return base + "".join(f"/{step}" for step in steps)

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-from tipstaff.drift.change import pointer
+from tipstaff.documents.pointer import pointer
 
 _CLASSES = (
     ("tag", re.compile("[\U000e0000-\U000e007f]")),

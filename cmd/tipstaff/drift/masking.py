@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tipstaff.documents import strict_json
+from tipstaff.documents import pointer, strict_json
 from tipstaff.documents.base import Json
 from tipstaff.drift.spots import spots
 
@@ -81,7 +81,7 @@ def _opened(answer: Json) -> tuple[Json, list[_Text]]:
 def _cover(result: Any, texts: list[_Text], mask: str) -> bool:
     if not isinstance(result, dict):
         return False
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in mask.split("/")[1:]]
+    steps = pointer.steps(mask)
     hits = [_replace(result, steps, _MASK), _replace(result.get("structuredContent"), steps, _MASK)]
     for text in texts:
         base = ["content", str(text.place), "text"]

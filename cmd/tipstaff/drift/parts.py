@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tipstaff.drift.change import pointer
+from tipstaff.documents.pointer import pointer
 
 
 class Said(NamedTuple):

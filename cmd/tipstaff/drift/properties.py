@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tipstaff.drift.change import INPUT, NARROWS, UNKNOWN, WIDENS, pointer
+from tipstaff.documents.pointer import pointer
+from tipstaff.drift.change import INPUT, NARROWS, UNKNOWN, WIDENS
 from tipstaff.drift.parts import Branch, Word
 from tipstaff.drift.renames import renamed_members
 from tipstaff.drift.shapes import Document

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tipstaff.documents.pointer import pointer
 from tipstaff.drift.branches import compare_branches
-from tipstaff.drift.change import INPUT, NARROWS, UNKNOWN, WIDENS, pointer
+from tipstaff.drift.change import INPUT, NARROWS, UNKNOWN, WIDENS
 from tipstaff.drift.parts import Node
 from tipstaff.drift.saying import compare_said
 from tipstaff.drift.shapes import Document, TooComplex

@@ -12,13 +12,11 @@ import re
 import unicodedata
 from functools import cache
 
-from tipstaff.documents import strict_json
-from tipstaff.documents.contract import Snapshot, snapshot, whole_numbers
+from tipstaff.documents.contract import Snapshot
 from tipstaff.drift.confusion import prototype
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 _SHOWN = ("L", "N", "P", "S")
-_NO_TIME = "1970-01-01T00:00:00Z"
 
 
 def render(found: Snapshot) -> str:
@@ -31,13 +29,6 @@ def render(found: Snapshot) -> str:
 def unmistakable(text: str) -> str:
     """A text in which a character that looks like another one is an escape, for what is shown beside a rendering."""
     return _NOT_ASCII.sub(lambda match: _shown(match[0]), text)
-
-
-def read_back(rendered: str) -> Snapshot:
-    """The contract that a rendering shows. Raises ``ContractError`` for what is no rendering."""
-    data = rendered.encode()
-    value = strict_json.loads(data, max_bytes=max(len(data), 1), any_form=True)
-    return snapshot({**whole_numbers(value), "captured_at": _NO_TIME})
 
 
 def difference(old: Snapshot | None, new: Snapshot) -> str:

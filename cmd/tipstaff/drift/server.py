@@ -9,7 +9,8 @@ from typing import Any
 from tipstaff.documents.base import Json
 from tipstaff.documents.canary import Canary
 from tipstaff.documents.contract import Snapshot
-from tipstaff.drift.change import ABOUT, NARROWS, NONE, UNKNOWN, WIDENS, Change, pointer
+from tipstaff.documents.pointer import pointer, unescaped
+from tipstaff.drift.change import ABOUT, NARROWS, NONE, UNKNOWN, WIDENS, Change
 from tipstaff.drift.spots import Spot, equal, spots
 
 # Member: the pointer to it, in MCP's spelling.
@@ -106,7 +107,7 @@ def _packages_as_one(found: Iterable[Spot]) -> Iterator[Spot]:
     moved: dict[str, tuple[Any, Any]] = {}
     for spot in found:
         if spot.path.startswith(f"{_PACKAGES}/"):
-            name = spot.path.removeprefix(f"{_PACKAGES}/").replace("~1", "/").replace("~0", "~")
+            name = unescaped(spot.path.removeprefix(f"{_PACKAGES}/"))
             moved[name] = (spot.before, spot.after)
         else:
             yield spot

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from tipstaff.drift.change import pointer
+from tipstaff.documents.pointer import pointer, steps
 from tipstaff.drift.keywords import (
     CHOICES,
     IGNORED,
@@ -81,8 +81,8 @@ class Document:
         if not isinstance(reference, str) or not reference.startswith("#"):
             return None
         value, path = self.root, self.path
-        for step in unquote(reference[1:]).split("/")[1:]:
-            key: Any = step.replace("~1", "/").replace("~0", "~")
+        for step in steps(unquote(reference[1:])):
+            key: Any = step
             if (
                 isinstance(value, list)
                 and key.isdecimal()

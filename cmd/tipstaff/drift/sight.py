@@ -8,6 +8,7 @@ from typing import Any
 
 from tipstaff.documents.base import Json
 from tipstaff.documents.contract import Snapshot
+from tipstaff.documents.pointer import pointer
 from tipstaff.drift.change import ABOUT, NONE, Change
 from tipstaff.drift.confusion import looks, scripts
 from tipstaff.drift.hidden import classes_in, strings
@@ -97,11 +98,7 @@ def _hidden_elsewhere(snapshot: Snapshot) -> Iterator[Change]:
         yield from _hidden_in(rest[member], None, path)
     for member, key, path in _LISTS:
         for entry in rest[member]:
-            yield from _hidden_in(entry, None, f"{path}/{_escaped(entry[key])}")
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
+            yield from _hidden_in(entry, None, pointer(path, entry[key]))
 
 
 def _hidden_in(value: Any, tool: str | None, base: str) -> Iterator[Change]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tipstaff.drift.change import pointer
+from tipstaff.documents.pointer import pointer
 
 
 class Spot(NamedTuple):

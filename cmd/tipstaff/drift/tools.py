@@ -6,17 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tipstaff.documents.base import Json
-from tipstaff.drift.change import (
-    ABOUT,
-    INPUT,
-    NARROWS,
-    NONE,
-    OUTPUT,
-    UNKNOWN,
-    WIDENS,
-    Change,
-    pointer,
-)
+from tipstaff.documents.pointer import pointer
+from tipstaff.drift.change import ABOUT, INPUT, NARROWS, NONE, OUTPUT, UNKNOWN, WIDENS, Change
 from tipstaff.drift.schemas import Difference, compare
 from tipstaff.drift.spots import Spot, equal, spots
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tipstaff.drift.change import NARROWS, UNKNOWN, WIDENS, pointer
+from tipstaff.documents.pointer import pointer
+from tipstaff.drift.change import NARROWS, UNKNOWN, WIDENS
 from tipstaff.drift.inlining import inlined
 from tipstaff.drift.keywords import BOUNDS
 from tipstaff.drift.parts import Branch, Word

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tipstaff.documents.base import Json, parse
@@ -13,7 +13,7 @@ from tipstaff.documents.input import ContractAction, ContractInput, ContractReso
 from tipstaff.documents.verdict import Verdict
 from tipstaff.drift.change import Change
 from tipstaff.drift.diff import diff
-from tipstaff.drift.sight import first_sight
+from tipstaff.drift.sight import first_sight, new_beside
 from tipstaff.drift.versions import declared_versions
 from tipstaff.engine import Engine
 from tipstaff.errors import DecisionError
@@ -36,6 +36,11 @@ class Found:
     changes: Sequence[Change]
     versions: Sequence[Json] = ()
 
+    @property
+    def status(self) -> str:
+        """Whether there was a contract to compare with."""
+        return "unbaselined" if self.old_digest is None else "compared"
+
 
 @dataclass(frozen=True)
 class Graded:
@@ -47,44 +52,37 @@ class Graded:
     changes: tuple[Change, ...] = ()
 
 
-def compare(engine: Engine, old: Snapshot, new: Snapshot, wanted: Wanted = Wanted()) -> Graded:
-    """The graded difference of two snapshots of one server; nothing is recorded.
+def found_in(old: Snapshot | None, new: Snapshot, beside: Iterable[Snapshot] = ()) -> Found:
+    """What changed, also beside other servers' contracts; of a first contract what it shows at first sight."""
+    if old is None:
+        return Found(new, None, first_sight(new, beside))
+    changes = [*diff(old, new), *new_beside(old, new, beside)]
+    return Found(new, old.digest, changes, declared_versions(old, new))
+
+
+def compare(
+    engine: Engine,
+    old: Snapshot | None,
+    new: Snapshot,
+    wanted: Wanted = Wanted(),
+    beside: Iterable[Snapshot] = (),
+) -> Graded:
+    """What changed between two snapshots of one server, as ``found_in`` finds it, graded; nothing is recorded.
 
     Raises ``DecisionError`` where policy gives no grades.
     """
-    changes = diff(old, new)
-    document = question(
-        engine, Found(new, old.digest, changes, declared_versions(old, new)), wanted
-    )
-    return graded(engine.evaluate([document])[0], document, changes)
-
-
-def look(
-    engine: Engine,
-    new: Snapshot,
-    others: Sequence[Snapshot],
-    wanted: Wanted = Wanted(),
-) -> Graded:
-    """What one snapshot shows by itself and beside other servers', graded; nothing is recorded."""
-    changes = first_sight(new, others)
-    document = question(engine, Found(new, None, changes), wanted, status="unbaselined")
-    return graded(engine.evaluate([document])[0], document, changes)
-
-
-def question(
-    engine: Engine, found: Found, wanted: Wanted, *, act: str = "diff", status: str = "compared"
-) -> ContractInput:
-    """The document that asks policy about changes of a contract."""
+    found = found_in(old, new, beside)
     resource = ContractResource(
-        id=found.new.server_id, old_digest=found.old_digest, new_digest=found.new.digest
+        id=new.server_id, old_digest=found.old_digest, new_digest=new.digest
     )
-    return asking(engine, resource, act, evidence(found, status), wanted)
+    document = asking(engine, resource, "diff", evidence(found), wanted)
+    return graded(engine.evaluate([document])[0], document, found.changes)
 
 
-def evidence(found: Found, status: str) -> ContractEvidence:
-    """What was found, as policy sees it."""
+def evidence(found: Found, status: str | None = None) -> ContractEvidence:
+    """What was found, as policy sees it; ``status`` is that of a baseline which cannot be relied on."""
     return ContractEvidence(
-        status=status,
+        status=status or found.status,
         changes=[parse(ContractChange, _fact(change)) for change in found.changes],
         versions=[ContractVersion(**version) for version in found.versions],
     )

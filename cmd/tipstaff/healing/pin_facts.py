@@ -5,29 +5,19 @@ Every change is measured, whoever makes it, so that a pin cannot move under a na
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from tipstaff.documents import strict_json
-from tipstaff.documents.base import Json
-from tipstaff.documents.contract import MAX_BYTES, SUFFIX, Snapshot, snapshot, whole_numbers
+from tipstaff.documents.contract import SUFFIX, Snapshot, snapshot_of
 from tipstaff.documents.contract_facts import CanaryOutcome
 from tipstaff.documents.drift_facts import DriftFacts, PinFacts
-from tipstaff.drift.change import Change
-from tipstaff.drift.diff import diff
-from tipstaff.drift.sight import first_sight, new_beside
-from tipstaff.drift.versions import declared_versions
 from tipstaff.errors import ContractError
-from tipstaff.evidence import paths
+from tipstaff.evidence import extraction, paths
 from tipstaff.evidence.diff import Patch
 from tipstaff.evidence.repository import Repository
-from tipstaff.healing.contracts import Found, evidence
-
-FOLDER = "contracts"
-# Whatever some file system takes for a pinned contract; policy says which are, and misses what is not measured.
-_PINNED = re.compile(rf"{FOLDER}/[^/]+{re.escape(SUFFIX)}", re.IGNORECASE)
+from tipstaff.healing.contracts import evidence, found_in
+from tipstaff.healing.pin_paths import is_pin, touched
 
 
 @dataclass(frozen=True)
@@ -38,56 +28,65 @@ class Observed:
     canaries: tuple[CanaryOutcome, ...] = ()
 
 
-def place(server: str) -> str:
-    """Where the contract of a server is pinned."""
-    return f"{FOLDER}/{server}{SUFFIX}"
-
-
 def pinned(repository: Repository, commit: str, path: str) -> Snapshot | None:
     """The contract that is pinned at a path of a commit or tree, None where there is none.
 
     Raises ``ContractError`` for a file that is no snapshot.
     """
     data = repository.blob(commit, path)
-    if data is None:
-        return None
-    value = strict_json.loads(data, file=path, max_bytes=MAX_BYTES, any_form=True)
-    return snapshot(whole_numbers(value), file=path)
+    return None if data is None else snapshot_of(data, file=path)
 
 
-def others(repository: Repository, commit: str, path: str) -> Iterator[Snapshot]:
+def others(repository: Repository, commit: str, path: str) -> list[Snapshot]:
     """The contracts of other servers that are pinned in a commit; a file that is no snapshot is left out."""
-    for entry in repository.entries(commit):
-        name = paths.shown(entry.path)
-        if name != path and _PINNED.fullmatch(name):
-            found, _ = _read(repository, commit, name)
-            if found is not None:
-                yield found
+    return _beside(_pins(repository, commit), path)
 
 
 def measured(
     repository: Repository, patch: Patch, observed: Observed | None = None
 ) -> DriftFacts | None:
     """What a patch does to each pinned contract; None where it touches none."""
-    names = {
-        name
-        for file in patch.files
-        for name in (file.path, file.old_path)
-        if name is not None and _PINNED.fullmatch(name)
-    }
+    names = touched(patch)
     if not names:
         return None
-    return DriftFacts(
-        contracts=[_measure(repository, patch, name, observed) for name in sorted(names)]
-    )
+    pins = _pins(repository, patch.base), _pins(repository, patch.tree, names)
+    return DriftFacts(contracts=[_measure(*pins, name, observed) for name in sorted(names)])
+
+
+def _pins(
+    repository: Repository, tree: str, names: Collection[str] | None = None
+) -> dict[str, Snapshot | None]:
+    """What is pinned in a commit or tree by path, or those of some names; None for what is no snapshot."""
+    wanted = {paths.shown(entry.path): entry for entry in repository.entries(tree)}
+    wanted = {
+        name: entry
+        for name, entry in wanted.items()
+        if is_pin(name) and (names is None or name in names)
+    }
+    files = [entry.oid for entry in wanted.values() if entry.mode in extraction.REGULAR]
+    data = repository.blobs(files) if files else {}
+    return {name: _read(data.get(entry.oid), name) for name, entry in wanted.items()}
+
+
+def _read(data: bytes | None, path: str) -> Snapshot | None:
+    try:
+        return None if data is None else snapshot_of(data, file=path)
+    except ContractError:
+        return None
+
+
+def _beside(pins: Mapping[str, Snapshot | None], path: str) -> list[Snapshot]:
+    return [pin for name, pin in pins.items() if name != path and pin is not None]
 
 
 def _measure(
-    repository: Repository, patch: Patch, path: str, observed: Observed | None
+    before: Mapping[str, Snapshot | None],
+    after: Mapping[str, Snapshot | None],
+    path: str,
+    observed: Observed | None,
 ) -> PinFacts:
     server = PurePosixPath(path).name[: -len(SUFFIX)]
-    old, was_there = _read(repository, patch.base, path)
-    new, is_there = _read(repository, patch.tree, path)
+    old, new = before.get(path), after.get(path)
     facts = PinFacts(
         server=server,
         path=path,
@@ -96,40 +95,12 @@ def _measure(
         observed_digest=observed.digest if observed else None,
         canaries=list(observed.canaries) if observed else [],
     )
-    if not is_there:
+    if path not in after:
         return facts.model_copy(update={"status": "removed"})
-    if new is None or (was_there and old is None):
+    if new is None or (path in before and old is None):
         return facts.model_copy(update={"status": "unreadable"})
     if new.server_id != server or (old is not None and old.server_id != server):
         return facts.model_copy(update={"status": "foreign"})
-    beside = list(others(repository, patch.base, path))
-    return facts.model_copy(update=_compared(old, new, beside))
-
-
-def _read(repository: Repository, tree: str, path: str) -> tuple[Snapshot | None, bool]:
-    """The contract at a path, if it can be read, and whether anything is there."""
-    try:
-        found = pinned(repository, tree, path)
-    except ContractError:
-        return None, True
-    if found is None:
-        entry = paths.raw(path)
-        return None, any(one.path == entry for one in repository.entries(tree))
-    return found, True
-
-
-def _compared(old: Snapshot | None, new: Snapshot, beside: list[Snapshot]) -> Json:
-    found, status = changes(old, new, beside)
-    versions = declared_versions(old, new) if old else ()
-    digest = old.digest if old else None
-    facts = evidence(Found(new, digest, found, versions), status)
-    return {"status": status, "changes": facts.changes, "versions": facts.versions}
-
-
-def changes(
-    old: Snapshot | None, new: Snapshot, beside: list[Snapshot]
-) -> tuple[list[Change], str]:
-    """What changed, also as it looks beside other servers' contracts, and whether there was one to compare with."""
-    if old is None:
-        return first_sight(new, beside), "unbaselined"
-    return [*diff(old, new), *new_beside(old, new, beside)], "compared"
+    found = evidence(found_in(old, new, _beside(before, path)))
+    compared = {"status": found.status, "changes": found.changes, "versions": found.versions}
+    return facts.model_copy(update=compared)

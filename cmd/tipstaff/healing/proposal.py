@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from tipstaff.documents.base import Json, parse
 from tipstaff.documents.drift_facts import DriftFacts
@@ -25,9 +25,12 @@ from tipstaff.evidence.diff import Patch, read
 from tipstaff.evidence.golden import GoldenRun
 from tipstaff.evidence.isolation import configured
 from tipstaff.evidence.repository import Repository
-from tipstaff.healing import pin_facts
+from tipstaff.healing.pin_paths import touched
 from tipstaff.ledger.trail import NewRecord
 from tipstaff.sandbox.backend import SandboxBackend
+
+if TYPE_CHECKING:
+    from tipstaff.healing.pin_facts import Observed
 
 NOT_RUN = GoldenRun(tests=None, sandbox=None, result=None, reason="no test command was given")
 
@@ -48,7 +51,7 @@ class Request:
     tests: str | None = None
     test_paths: tuple[str, ...] = ()
     requested_capabilities: tuple[str, ...] = ()
-    observed: pin_facts.Observed | None = None
+    observed: Observed | None = None
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Draft:
                 error.field = "diff"
             raise
         demand_base(repository, patch.base)
-        drift = pin_facts.measured(repository, patch, request.observed)
+        drift = _measured(repository, patch, request.observed)
         return cls(engine, repository, request, patch, drift, say)
 
     def test(
@@ -185,3 +188,12 @@ class Draft:
                 action_class=self.request.action_class,
             )
         ]
+
+
+def _measured(repository: Repository, patch: Patch, observed: Observed | None) -> DriftFacts | None:
+    """What a patch does to pinned contracts; what compares them is not even loaded where it touches none."""
+    if not touched(patch):
+        return None
+    from tipstaff.healing.pin_facts import measured
+
+    return measured(repository, patch, observed)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from tipstaff.documents.base import INSTANT, KEY_PREFIX, SHA256
 from tipstaff.documents.strict_json import MAX_DEPTH
 from tipstaff.ledger.approval_fold import Fold
 
@@ -22,13 +23,13 @@ _SIMPLE = {str, bool, type(None)}
 _TEXT = r'"[^"\\\x00-\x1f]*"'
 _NAME = r'"[^"\\\x00-\x1f]{1,256}"'
 _TEXTS = rf"\[{_TEXT}(?:,{_TEXT})*\]"
-_INSTANT = r'"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)"'
-_KEY = r'"((?:[A-Za-z0-9][A-Za-z0-9._/@:+-]{0,127}:)?[0-9a-f]{64})"'
+_INSTANT = rf'"({INSTANT})"'
+_KEY = rf'"((?:{KEY_PREFIX})?{SHA256})"'
 _ACTOR = rf'\{{"id":{_NAME},"type":(?:"human"|"agent"|"ci"|null)\}}'
 _before_evidence = re.compile(
     rf'\{{"alternatives":{_TEXTS},"bundle_revision":{_TEXT},"confirm_within_s":[1-9]\d{{0,14}}'
     rf',"confirmations":([12]),"created_at":{_INSTANT},"decision_id":{_NAME}'
-    r',"digest":"([0-9a-f]{64})","event":"request","evidence":',
+    rf',"digest":"({SHA256})","event":"request","evidence":',
     re.ASCII,
 ).match
 _AFTER = ',"expires_at":"'
@@ -39,7 +40,7 @@ _after_evidence = re.compile(
 ).fullmatch
 _decision = re.compile(
     rf'\{{"at":{_INSTANT},"by":(?:null|({_ACTOR})),"event":"decision","key":{_KEY}'
-    rf',"mac":(?:null|"[0-9a-f]{{64}}"),"note":(?:null|{_TEXT}),"schema_version":1'
+    rf',"mac":(?:null|"{SHA256}"),"note":(?:null|{_TEXT}),"schema_version":1'
     r',"status":"(approved|rejected|expired|consumed)"\}',
     re.ASCII,
 ).fullmatch

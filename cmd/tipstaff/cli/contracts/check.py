@@ -11,6 +11,7 @@ from tipstaff.cli.contracts.shown import (
     about,
     diff_options,
     reason_findings,
+    say_what_to_do,
     show_lines,
     to_findings,
 )
@@ -100,9 +101,7 @@ def show_checked(one: Checked) -> None:
     if not one.verdict.is_allowed:
         print_reasons(one.verdict.reasons)
     if server.new_digest is not None and server.new_digest != server.old_digest:
-        say(
-            f"a person accepts it: tipstaff contracts accept {server.name} --digest {server.new_digest}"
-        )
+        say_what_to_do(server.name, server.new_digest)
 
 
 def _print_sarif(found: Sequence[Checked]) -> None:

@@ -31,12 +31,14 @@ def import_(capture: str, name: str, out: str | None, as_json: bool) -> int:
     deceive, 2 for what is no capture.
     """
     from tipstaff.engine import Engine
-    from tipstaff.healing.contracts import Wanted, look
+    from tipstaff.healing.contracts import Wanted, compare
+    from tipstaff.healing.pins.baseline import others
 
     target = pins.target(name, out)
     found = from_capture(read_json(Path(capture)), name, timestamp(), file=capture)
     with Engine.open(say=say) as engine:
-        graded = look(engine, found, list(pins.others(target, name)), Wanted("error"))
+        beside = others(engine.project.root, name, each=True)
+        graded = compare(engine, None, found, Wanted("error"), list(beside))
     twice = any(one.kind == "name_duplicate" for one in graded.diff.findings)
     if not twice:
         pins.write(target, found)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tipstaff.documents import pointer
 from tipstaff.documents.contract import MAX_BYTES, snapshot, text
 from tipstaff.errors import Error
 
@@ -57,7 +58,7 @@ class Places:
         return at + 1
 
     def _steps(self, tool: str | None, path: str) -> list[str]:
-        steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+        steps = pointer.steps(path)
         if tool is not None:
             return ["tools", *self._place("tools", "name", tool), *steps]
         if steps and steps[0] in _LISTS and len(steps) > 1:

@@ -6,20 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tipstaff.cli.contracts import observing, pins
+from tipstaff.cli.contracts import observing
 from tipstaff.cli.output import exit_code, json_option, print_json, say
+from tipstaff.documents.server import demand_name
 from tipstaff.documents.text import visible
-from tipstaff.errors import ContractError
+from tipstaff.errors import UnobservedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tipstaff.documents.base import Json
-    from tipstaff.documents.contract import Snapshot
-    from tipstaff.documents.contract_facts import CanaryOutcome
     from tipstaff.enforce.drift_section import Place
-    from tipstaff.engine import Engine
-    from tipstaff.healing.pins.checking import Checked
     from tipstaff.healing.repair.proposal import RepairOutcome
 
 _SHOWN = 20
@@ -48,16 +45,28 @@ def propose(
     they name; every other such place is told in the pull request. Its class follows from what changed, and policy says
     what becomes of it, as for `tipstaff change propose`. Without a pinned contract the first one is proposed.
 
-    Exits 0 when nothing changed or the change is allowed, 1 when it is not or is proposed already, 2 for bad input, 3
-    when the server is not observed whole or nothing could be decided.
+    Exits 0 when nothing changed or the change is allowed, 1 when it is not, 2 for bad input, 3 when the server is not
+    observed whole or nothing could be decided. One that is proposed already is 0 when it was carried out, and 1 when it
+    waits, was rejected, or was proposed elsewhere.
     """
+    from tipstaff.cli.contracts.check import live
     from tipstaff.engine import Engine
     from tipstaff.evidence.repository import Repository
+    from tipstaff.healing.repair.observed import seen_before, seen_now
     from tipstaff.healing.repair.proposal import RepairRequest, propose
 
-    pins.demand_name(name)
+    demand_name(name)
     with Engine.open(say=say) as engine:
-        observed, canaries = _observed(engine, name, candidate)
+        try:
+            observed, canaries = (
+                seen_now(engine, name, live(engine))
+                if candidate is None
+                else seen_before(engine, name, candidate)
+            )
+        except UnobservedError as error:
+            if not as_json:
+                observing.show_failed(error)
+            raise
         request = RepairRequest(
             name=name,
             observed=observed,
@@ -71,58 +80,6 @@ def propose(
     else:
         _print(outcome)
     return _exit_code(outcome)
-
-
-def _observed(
-    engine: Engine, name: str, candidate: str | None
-) -> tuple[Snapshot, list[CanaryOutcome]]:
-    """What the server advertises now, or was seen to, and what came of its canaries."""
-    from tipstaff.documents.contract_facts import CanaryOutcome
-    from tipstaff.drift.candidates import Candidates
-    from tipstaff.healing.pins.baseline import read_baseline
-
-    store = Candidates(engine.project.state)
-    if candidate is not None:
-        kept = store.find(name, candidate)
-        if kept is None:
-            raise ContractError(
-                "contract.candidate_unknown",
-                f"no contract of {name} was observed with this digest",
-                field="--candidate",
-                fix="copy the digest that `tipstaff contracts check` shows",
-            )
-        found = kept.snapshot
-        return found, [CanaryOutcome(id=one.id, outcome="not_run") for one in found.canaries]
-    checked = _checked(engine, name)
-    digest = checked.server.new_digest or ""
-    outcomes = [CanaryOutcome(id=one.id, outcome=one.status) for one in checked.server.canaries]
-    pin = read_baseline(engine.project.root, name).snapshot
-    if pin is not None and pin.digest == digest:
-        return pin, outcomes
-    kept = store.find(name, digest)
-    if kept is None:
-        raise ContractError(
-            "contract.ambiguous",
-            f"the contract that {name} advertises cannot be kept, for two of its tools have one name",
-            fix="have the server give each tool a name of its own",
-        )
-    return kept.snapshot, outcomes
-
-
-def _checked(engine: Engine, name: str) -> Checked:
-    """Ask the server; raises the error of what cannot be relied on or is not observed whole."""
-    from tipstaff.cli.contracts.check import live
-    from tipstaff.healing.contracts import Wanted
-    from tipstaff.healing.pins.baseline import server
-    from tipstaff.healing.pins.checking import check
-
-    server(engine.project, name)
-    [checked] = check(engine, [name], Wanted(), live(engine))
-    if checked.error is not None:
-        if checked.server.report is not None:
-            observing.show_report(checked.server.report)
-        raise checked.error
-    return checked
 
 
 def _exit_code(outcome: RepairOutcome) -> int:

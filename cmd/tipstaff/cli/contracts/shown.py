@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from tipstaff.cli.findings import demand_one_form
-from tipstaff.cli.output import json_option, print_json
+from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.documents.base import Json
 from tipstaff.documents.contract_diff import Authority, ContractDiff, ContractFinding, Grade
 from tipstaff.documents.finding import Finding, Severity
@@ -62,6 +62,11 @@ def show(diff: ContractDiff, file: str, *, as_json: bool, as_sarif: bool) -> Non
         print_json(_sarif(diff.findings, file))
     else:
         show_lines(diff)
+
+
+def say_what_to_do(name: str, digest: str) -> None:
+    """Tell a person how a candidate becomes the committed snapshot."""
+    say(f"a person accepts it: tipstaff contracts accept {name} --digest {digest}")
 
 
 def show_lines(diff: ContractDiff) -> None:
@@ -159,6 +164,7 @@ __all__ = [
     "about",
     "diff_options",
     "reason_findings",
+    "say_what_to_do",
     "show",
     "show_lines",
     "to_findings",

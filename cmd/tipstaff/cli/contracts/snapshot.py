@@ -8,17 +8,18 @@ import click
 
 from tipstaff.cli.completion import files
 from tipstaff.cli.contracts import observing, pins
-from tipstaff.cli.contracts.shown import show_lines
+from tipstaff.cli.contracts.shown import say_what_to_do, show_lines
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.documents.base import parse
-from tipstaff.documents.contract import Snapshot, read_snapshot
 from tipstaff.documents.server import Server
 from tipstaff.documents.text import visible
 from tipstaff.errors import UnobservedError
+from tipstaff.healing.pins.baseline import pin_path
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tipstaff.documents.contract import Snapshot
     from tipstaff.drift.observing.target import Observation, Target
     from tipstaff.healing.contracts import Graded
     from tipstaff.project import Project
@@ -65,11 +66,10 @@ def snapshot(  # noqa: PLR0913 (one parameter for each option)
     Exits 0 when nothing is found to fail on, 1 when something is, 2 for bad input, 3 when the server is not observed
     whole.
     """
-    pins.demand_name(name)
     project = observing.here()
     target = _target(project, name, command, url, headers, environment)
-    pin = pins.pin(name)
-    path = None if out is None and pin.exists() else pins.target(name, out)
+    is_pinned = out is None and pin_path(project.root, name).exists()
+    path = None if is_pinned else pins.target(name, out)
     try:
         found = observing.observe(project, target)
     except UnobservedError as error:
@@ -93,7 +93,7 @@ def snapshot(  # noqa: PLR0913 (one parameter for each option)
         observing.show_report(found.report)
         click.echo(visible(f"{written or 'nothing written'}: {pins.counted(new)}"))
         if new.digest != graded.diff.old_digest and path is None:
-            say(f"a person accepts it: tipstaff contracts accept {name} --digest {new.digest}")
+            say_what_to_do(name, new.digest)
     return 1 if graded.fails else 0
 
 
@@ -124,34 +124,26 @@ def _target(
 
 
 def _graded(project: Project, found: Observation, path: Path | None) -> tuple[Snapshot, Graded]:
-    """Against the pin where there is one, whose recorded calls go on, else by itself and beside other servers' pins.
+    """Against the pin where there is one, whose recorded calls go on, else by itself; and beside other servers' pins.
 
     What differs from a pin is kept as a candidate.
     """
     from tipstaff.drift.candidates import Candidates
     from tipstaff.engine import Engine
-    from tipstaff.healing.contracts import Wanted, compare, look
+    from tipstaff.healing.contracts import Wanted, compare
+    from tipstaff.healing.pins.baseline import others, read_baseline
     from tipstaff.healing.pins.canaries import renewed
 
-    new, wanted = found.snapshot, Wanted("error")
+    new = found.snapshot
     with Engine.open(str(project.root), say=say) as engine:
-        if path is not None:
-            return new, look(engine, new, list(pins.others(path, new.server_id)), wanted)
-        old = _committed(project, new.server_id)
-        new = renewed(old, new)
-        graded = compare(engine, old, new, wanted)
-        if new.digest != old.digest:
+        beside = list(others(project.root, new.server_id, each=True))
+        old = None if path else read_baseline(project.root, new.server_id).relied_on()
+        if old is not None:
+            new = renewed(old, new)
+        graded = compare(engine, old, new, Wanted("error"), beside)
+        if path is None and graded.diff.old_digest != new.digest:
             Candidates(project.state).keep(new, engine.actor)
         return new, graded
-
-
-def _committed(project: Project, name: str) -> Snapshot:
-    from tipstaff.healing.pins.baseline import read_baseline
-
-    baseline = read_baseline(project.root, name)
-    if baseline.error is not None:
-        raise baseline.error
-    return baseline.snapshot or read_snapshot(baseline.path)
 
 
 def _written(new: Snapshot, graded: Graded, path: Path | None) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tipstaff.documents.contract import Source
+from tipstaff.documents.redaction import redact_text
 from tipstaff.drift.observing import inside, origin, outside, variables
 from tipstaff.drift.observing.inside import Isolating
 from tipstaff.drift.observing.reading import Heard, demand_steady
@@ -24,7 +25,10 @@ def observe(
     ``contract.unreachable``, ``contract.incomplete``, ``contract.unsteady`` and ``contract.error_response``.
     """
     if target.command is None:
-        source, heard = Source(transport="http", url=target.url), outside.observe_url(target, calls)
+        source, heard = (
+            Source(transport="http", url=redact_text(target.url or "")),
+            outside.observe_url(target, calls),
+        )
     else:
         source, heard = _inside(target, isolation, root, calls)
     report = heard.report(source.transport)
@@ -47,7 +51,7 @@ def _inside(
     source = Source(
         transport="stdio",
         command=command[0],
-        arguments=list(command[1:]),
+        arguments=[redact_text(word) for word in command[1:]],
         environment=sorted({*target.environment, *origin.FIXED}),
         dependencies=dict(found.dependencies),
         executable_sha256=found.executable_sha256,

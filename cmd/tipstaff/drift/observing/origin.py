@@ -79,7 +79,7 @@ def find(command: Sequence[str], root: Path) -> Origin:
     modules = [
         found for path in map(Path, tools.readonly) if (found := node_packages.root_of(path))
     ]
-    script = _script(program, tools, words, root)
+    script = _script(program, words, root)
     dependencies, digest = _made_of(Path(command[0]).name, tools, words, script)
     return Origin(
         words=(program, *words),
@@ -133,7 +133,7 @@ def _around(path: Path) -> Path:
     return path.parent if is_script and not (path.parent / ".git").exists() else path
 
 
-def _script(program: str, tools: Toolchain, words: Sequence[str], root: Path) -> Path | None:
+def _script(program: str, words: Sequence[str], root: Path) -> Path | None:
     """The file that is the server's own code, where it is one: the program, or what an interpreter is told to run."""
     path = root / program
     if not is_python(program) and path.name not in _RUNNERS:

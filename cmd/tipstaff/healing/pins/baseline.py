@@ -8,12 +8,10 @@ from pathlib import Path
 
 from tipstaff.documents.base import parse
 from tipstaff.documents.contract import SUFFIX, Snapshot, read_snapshot
-from tipstaff.documents.server import Server
-from tipstaff.drift.candidates import NAME
+from tipstaff.documents.server import SERVER_NAME, Server, demand_name
 from tipstaff.errors import ContractError
+from tipstaff.healing.pin_paths import FOLDER
 from tipstaff.project import Project
-
-FOLDER = "contracts"
 
 
 @dataclass(frozen=True)
@@ -34,6 +32,12 @@ class Baseline:
     def digest(self) -> str | None:
         """The digest of the snapshot; None where there is none that could be relied on."""
         return self.snapshot.digest if self.snapshot else None
+
+    def relied_on(self) -> Snapshot | None:
+        """The snapshot, None where there is none; raises the error of one that cannot be relied on."""
+        if self.error is not None:
+            raise self.error
+        return self.snapshot
 
 
 def read_baseline(root: Path, name: str) -> Baseline:
@@ -59,19 +63,13 @@ def read_baseline(root: Path, name: str) -> Baseline:
 
 def pin_path(root: Path, name: str) -> Path:
     """Where the snapshot of a server is committed; raises ``ContractError`` for what is no name."""
-    if not NAME.fullmatch(name):
-        raise ContractError(
-            "contract.name",
-            f"{name[:100]!r} is no name of a server",
-            fix="use letters, digits, dots, dashes and underscores",
-        )
-    return root / FOLDER / f"{name}{SUFFIX}"
+    return root / FOLDER / f"{demand_name(name)}{SUFFIX}"
 
 
 def pinned(root: Path) -> list[str]:
     """The names that snapshots are committed under."""
     names = (path.name.removesuffix(SUFFIX) for path in (root / FOLDER).glob(f"*{SUFFIX}"))
-    return sorted(name for name in names if NAME.fullmatch(name))
+    return sorted(name for name in names if SERVER_NAME.fullmatch(name))
 
 
 def servers(project: Project) -> dict[str, Server]:
@@ -94,9 +92,15 @@ def server(project: Project, name: str) -> Server:
     return found
 
 
-def others(root: Path, name: str) -> Iterator[Snapshot]:
-    """The committed snapshots of other servers, in whose names this one's could hide."""
+def others(root: Path, name: str, *, each: bool = False) -> Iterator[Snapshot]:
+    """The committed snapshots of other servers, in whose names this one's could hide.
+
+    One that cannot be relied on is left out, or with ``each`` its ``ContractError`` is raised.
+    """
     for other in pinned(root):
-        found = read_baseline(root, other).snapshot
-        if other != name and found is not None:
+        if other == name:
+            continue
+        baseline = read_baseline(root, other)
+        found = baseline.relied_on() if each else baseline.snapshot
+        if found is not None:
             yield found

@@ -19,7 +19,7 @@ from tipstaff.engine import Engine
 from tipstaff.errors import ContractError
 from tipstaff.healing.contracts import ask_about
 
-_SEEDS_OWN = "behavior_fingerprint"
+_OF_VERSION_1 = "behavior_fingerprint"
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def results(pin: Snapshot, seen: Observation | None, calls: Calls) -> list[Check
     if pin.behavior_fingerprint is not None:
         found.append(
             CheckedCanary(
-                id=_SEEDS_OWN,
+                id=_OF_VERSION_1,
                 tool=None,
                 status="not_run",
                 old_fingerprint=pin.behavior_fingerprint,

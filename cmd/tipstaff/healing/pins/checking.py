@@ -14,22 +14,14 @@ from tipstaff.documents.server import Server
 from tipstaff.documents.verdict import Verdict
 from tipstaff.drift.candidates import Candidates
 from tipstaff.drift.change import Change
-from tipstaff.drift.diff import diff
 from tipstaff.drift.observing.target import Call, Observation, Target
-from tipstaff.drift.sight import first_sight, new_beside
 from tipstaff.drift.versions import declared_versions
 from tipstaff.engine import Engine
 from tipstaff.errors import ContractError, Error
-from tipstaff.healing.contracts import Found, Wanted, asking, evidence, graded
+from tipstaff.healing.contracts import Found, Wanted, asking, evidence, found_in, graded
+from tipstaff.healing.pin_paths import FOLDER
 from tipstaff.healing.pins import canaries
-from tipstaff.healing.pins.baseline import (
-    FOLDER,
-    Baseline,
-    others,
-    pinned,
-    read_baseline,
-    servers,
-)
+from tipstaff.healing.pins.baseline import Baseline, others, pinned, read_baseline, servers
 
 Observe = Callable[[Target, Sequence[Call]], Observation]
 _SIDE_BY_SIDE = 8
@@ -91,7 +83,7 @@ def check(engine: Engine, names: Sequence[str], wanted: Wanted, observe: Observe
 
     with ThreadPoolExecutor(max_workers=min(len(asked), _SIDE_BY_SIDE)) as pool:
         looks = list(pool.map(look, baselines))
-    looks = [_with_sights(one, engine) for one in looks]
+    looks = [_compared(one, engine) for one in looks]
     documents = [_document(engine, one, wanted) for one in looks]
     verdicts = engine.decide_many(documents)
     store = Candidates(engine.project.state)
@@ -140,19 +132,17 @@ def _look(
     pin = baseline.snapshot
     found = canaries.results(pin, seen, calls)
     new = canaries.renewed(pin, seen.snapshot, found)
-    changes = (*diff(pin, new), *canaries.still_unstable(pin, found))
-    return Look(baseline, baseline.status, new, changes, tuple(found), seen)
+    unstable = tuple(canaries.still_unstable(pin, found))
+    return Look(baseline, baseline.status, new, unstable, tuple(found), seen)
 
 
-def _with_sights(one: Look, engine: Engine) -> Look:
-    """What is seen beside other servers as well: of a first contract, all of it; of a later one, what is new."""
+def _compared(one: Look, engine: Engine) -> Look:
+    """With what changed since its baseline, also beside other servers."""
     if one.new is None or one.new.digest == one.baseline.digest:
         return one
-    beside = list(others(engine.project.root, one.baseline.name))
-    if one.baseline.snapshot is None:
-        return replace(one, changes=tuple(first_sight(one.new, beside)))
-    fresh = new_beside(one.baseline.snapshot, one.new, beside)
-    return replace(one, changes=(*one.changes, *fresh))
+    beside = others(engine.project.root, one.baseline.name)
+    found = found_in(one.baseline.snapshot, one.new, list(beside))
+    return replace(one, changes=(*found.changes, *one.changes))
 
 
 def _document(engine: Engine, one: Look, wanted: Wanted) -> ContractInput:

@@ -95,16 +95,15 @@ def record(engine: Engine, name: str, wish: Wish, observe: Observe) -> Recorded:
 
 
 def _pin(baseline: Baseline) -> Snapshot:
-    if baseline.error is not None:
-        raise baseline.error
-    if baseline.snapshot is None:
+    pin = baseline.relied_on()
+    if pin is None:
         raise ContractError(
             "contract.no_snapshot",
             "there is no snapshot that could hold a canary",
             file=str(baseline.path),
             fix="run `tipstaff contracts snapshot` first",
         )
-    return baseline.snapshot
+    return pin
 
 
 def _named(wish: Wish) -> Canary:

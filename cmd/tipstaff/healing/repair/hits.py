@@ -7,7 +7,7 @@ said to be a parameter. What counts and is not sure is told to a person and neve
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -202,11 +202,11 @@ class _Parameter:
             return True
         if re.match(r"=(?!=)", text[end : end + 2]):
             return True
-        if layout.kind == "prose" and self._is_whole_span(start, end):
+        if layout.kind == "prose" and self._is_whole_span(start):
             return True
         return _is_called_one(before, text[end : end + 30])
 
-    def _is_whole_span(self, start: int, end: int) -> bool:
+    def _is_whole_span(self, start: int) -> bool:
         span = self._layout.span(start)
         if span is None:
             return False
@@ -239,8 +239,8 @@ def _not_writable(name: Name) -> str:
     return ""
 
 
-def _alternatives(words: object) -> re.Pattern[str] | None:
-    listed = sorted((str(word) for word in words), key=len, reverse=True)  # type: ignore[attr-defined]
-    if not listed:
+def _alternatives(words: Collection[str]) -> re.Pattern[str] | None:
+    if not words:
         return None
-    return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, listed))})(?![A-Za-z0-9_])")
+    longest_first = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{longest_first})(?![A-Za-z0-9_])")

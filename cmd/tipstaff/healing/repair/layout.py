@@ -1,4 +1,4 @@
-"""How a text is laid out, as far as it says whether a word in it is a name: code spans, fences, literals, brackets."""
+"""How a text is laid out, as far as it says whether a word in it is a name: code spans, literals, brackets."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("md", "markdown", "mdx", "mdc", "txt", "rst", "adoc", "prompt", ""), "prose"),
     **dict.fromkeys(("json", "jsonl", "jsonc", "yaml", "yml", "toml", "ini", "cfg"), "data"),
 }
-_FENCE = re.compile(
-    r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
-)
 _SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]+)\1(?!`)")
 _AFTER = re.compile(r"\s*(:?)\s*([(\[{]?)")
 _OPENING = {")": "(", "]": "[", "}": "{"}
@@ -36,11 +33,6 @@ class Layout:
     @cached_property
     def _starts(self) -> list[int]:
         return [0, *(found.end() for found in re.finditer("\n", self.text))]
-
-    @cached_property
-    def _fences(self) -> list[tuple[int, int]]:
-        found = _FENCE.finditer(self.text) if self.kind == "prose" else ()
-        return [match.span(2) for match in found]
 
     @cached_property
     def _spans(self) -> list[tuple[int, int]]:
@@ -68,10 +60,6 @@ class Layout:
     def span(self, position: int) -> tuple[int, int] | None:
         """The code span that a position of prose is in."""
         return _holding(self._spans, position)
-
-    def is_fenced(self, position: int) -> bool:
-        """Whether a position of prose is in a fenced block."""
-        return _holding(self._fences, position) is not None
 
     def quote(self, start: int, end: int) -> str:
         """The quotation mark that stands right before and right after a word; empty where there is none."""

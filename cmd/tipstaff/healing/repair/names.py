@@ -9,6 +9,7 @@ from typing import Any
 
 from tipstaff.documents.base import Json
 from tipstaff.documents.contract import Snapshot
+from tipstaff.documents.pointer import unescaped
 from tipstaff.drift.change import Change
 
 # What a file may be made to call a tool or a parameter; whatever else a server comes up with stays out of files.
@@ -108,7 +109,7 @@ def _parameter(change: Change) -> str | None:
     places = [place for place, step in enumerate(steps[:-1]) if step == "properties"]
     if not places:
         return None
-    return steps[places[-1] + 1].replace("~1", "/").replace("~0", "~") or None
+    return unescaped(steps[places[-1] + 1]) or None
 
 
 def _parameters(snapshots: Iterable[Snapshot]) -> dict[str, frozenset[str]]:

@@ -14,7 +14,6 @@ from tipstaff.documents.contract import Snapshot, text
 from tipstaff.documents.contract_diff import ContractDiff
 from tipstaff.documents.contract_facts import CanaryOutcome
 from tipstaff.documents.input import ContractResource
-from tipstaff.drift.versions import declared_versions
 from tipstaff.enforce.drift_section import Place, Repair
 from tipstaff.enforce.pull_request import branch_name
 from tipstaff.enforce.target import demand_ruled
@@ -23,7 +22,8 @@ from tipstaff.errors import ContractError, DecisionError
 from tipstaff.evidence.edit import difference, edited
 from tipstaff.evidence.repository import Repository
 from tipstaff.healing import pin_facts
-from tipstaff.healing.contracts import Found, Graded, asking, evidence, graded
+from tipstaff.healing.contracts import Graded, asking, evidence, found_in, graded
+from tipstaff.healing.pin_paths import place
 from tipstaff.healing.proposal import NOT_RUN, Draft, Outcome, Request
 from tipstaff.healing.repair.dependents import Dependents, find, grouped
 from tipstaff.healing.repair.hits import Hit
@@ -97,9 +97,9 @@ class _Repairing:
     ) -> _Repairing:
         demand_ruled(repository, engine.project.root)
         base = repository.resolve("HEAD")
-        path = pin_facts.place(request.name)
+        path = place(request.name)
         old = pin_facts.pinned(repository, base, path)
-        beside = list(pin_facts.others(repository, base, path))
+        beside = pin_facts.others(repository, base, path)
         return cls(engine, repository, request, base, old, beside, say)
 
     def propose(self) -> RepairOutcome:
@@ -125,14 +125,13 @@ class _Repairing:
     def _graded(self) -> Graded:
         """The difference as policy grades it; that nothing changed is a decision of its own, on record."""
         old, new = self.old, self.request.observed
-        changes, status = pin_facts.changes(old, new, self.beside)
-        versions = list(declared_versions(old, new)) if old else []
-        digest = old.digest if old else None
-        facts = evidence(Found(new, digest, changes, versions), status)
-        facts = facts.model_copy(update={"canaries": list(self.request.canaries)})
-        resource = ContractResource(id=new.server_id, old_digest=digest, new_digest=new.digest)
+        seen = found_in(old, new, self.beside)
+        facts = evidence(seen).model_copy(update={"canaries": list(self.request.canaries)})
+        resource = ContractResource(
+            id=new.server_id, old_digest=seen.old_digest, new_digest=new.digest
+        )
         document = asking(self.engine, resource, "propose", facts)
-        found = graded(self.engine.evaluate([document])[0], document, changes)
+        found = graded(self.engine.evaluate([document])[0], document, seen.changes)
         if old is not None and not found.diff.drift:
             self.engine.decide(document)
         return found
@@ -146,7 +145,7 @@ class _Repairing:
 
     def _draft(self, found: Graded, depends: Dependents) -> Draft:
         snapshot = self._as_proposed_before()
-        files = {**depends.files, pin_facts.place(self.request.name): text(snapshot).encode()}
+        files = {**depends.files, place(self.request.name): text(snapshot).encode()}
         tree = edited(self.repository, self.base, files)
         request = Request(
             diff=difference(self.repository, self.base, tree),
@@ -168,7 +167,7 @@ class _Repairing:
         listed = self.repository.run(
             "for-each-ref", f"--count={_MOST_REFERENCES}", "--format=%(objectname)", *_REFERENCES
         )
-        path = pin_facts.place(self.request.name)
+        path = place(self.request.name)
         for commit in dict.fromkeys(listed.decode("ascii").split()):
             try:
                 found = pin_facts.pinned(self.repository, commit, path)

@@ -88,6 +88,8 @@ def _document(done: Recorded) -> Json:
 
 
 def _show(name: str, done: Recorded) -> None:
+    from tipstaff.cli.contracts.shown import say_what_to_do
+
     print_verdict(done.verdict)
     if done.runs:
         click.echo(f"{done.runs} answers, {done.distinct} different")
@@ -95,4 +97,4 @@ def _show(name: str, done: Recorded) -> None:
         click.echo(f"  differs at {visible(pointer)}")
     if done.canary is not None:
         click.echo(visible(f"canary {done.canary.id}: {done.canary.fingerprint}"))
-        say(f"a person accepts it: tipstaff contracts accept {name} --digest {done.digest}")
+        say_what_to_do(name, str(done.digest))
