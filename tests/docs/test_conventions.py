@@ -38,6 +38,17 @@ def test_help_loads_nothing_heavy() -> None:
     assert _loaded(script, "pydantic") == []
 
 
+def test_listing_requests_of_a_file_loads_nothing_heavy() -> None:
+    call = ["governed-harness", "approvals", "--store", "absent.jsonl", "--json"]
+    assert _loaded(f"from tipstaff.cli import main; main({call})") == []
+
+
+def test_proposing_a_change_does_not_load_what_compares_contracts() -> None:
+    loaded = _loaded("import tipstaff.healing.proposal", "tipstaff.drift", "tipstaff.healing")
+    assert "tipstaff.healing" in loaded
+    assert "tipstaff.drift" not in loaded
+
+
 def test_public_names_resolve_and_are_documented() -> None:
     for name in tipstaff.__all__:
         value = getattr(tipstaff, name)
