@@ -168,13 +168,19 @@ ROWS = {
     "HR-02": "a receipt bears the digests, the policy and the effect",
     "HR-03": "a rollback plan restores exactly, and is never carried out",
     "M-07": "tokens of two scopes, kept as digests, revoked at once, and every call on record",
+    "AP-04": "deciding and listing are for people at the command line",
+    "AP-06": "only the operator's store counts through MCP, and with a key only decisions that it vouches for",
+    "M-01": "a specification has one receipt, whichever way it comes in",
+    "M-02": "a refusal is an ordinary answer over MCP, and an error names the field",
+    "M-03": "a reference over MCP is on the operator's lists, or is not looked for",
+    "M-04": "over MCP nothing is read or written outside the operator's folders",
+    "M-08": "a caller over MCP is an agent, and what it proposes is untrusted",
+    "M-06": "no tool approves, lists approvals, pauses, changes policy or reads the vault",
     "HS-12": "an approval's key is the content's digest after the prefix",
 }
 
 # Rows that are promised later, of which a part holds and is tested already.
 EARLY = {
     "E-13": "overreach, harm to privacy and operational failure have a suite each; financial harm comes with spending",
-    "AP-04": "deciding is for people at the command line",
     "CV-04": "secrets reach no sandbox",
-    "AP-06": "only the operator's store counts through MCP, and with a key only decisions that it vouches for",
 }

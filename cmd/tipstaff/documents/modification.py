@@ -89,11 +89,17 @@ class TeamSettings(AskedSettings):
 
 
 class Supplied(Contract):
-    """What comes with the specification."""
+    """What comes with the specification.
+
+    ``pinned_store`` is a store that the operator set, which the specification may leave unnamed. ``references`` are the
+    ``module:attribute`` of its gate and its prover, each after what it is for.
+    """
 
     prover: bool
     approval_store: bool
     rollback: bool
+    pinned_store: bool = False
+    references: list[str] = Field(default_factory=list)
 
 
 class ProofFacts(Contract):

@@ -29,13 +29,17 @@ _RULES = frozenset(RuleSettings.model_fields)
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a modification: its specification, what reading its source showed, and later stages' facts."""
+    """What is known of a modification: its specification, what reading its source showed, and later stages' facts.
+
+    ``pinned_store`` says whether the operator set a store of approvals.
+    """
 
     specification: Specification
     subject: str
     caller: Caller
     act: Literal["plan", "run"]
     static: StaticFacts
+    pinned_store: bool = False
     gate: SpecGate | None = None
     proof: ProofFacts | None = None
     approval: StoredApproval | None = None
@@ -76,6 +80,8 @@ def document(known: Known, engine: Engine) -> ModificationInput:
                 "prover": spec.prover is not None,
                 "approval_store": spec.approval_store is not None,
                 "rollback": given.current is not None,
+                "pinned_store": known.pinned_store,
+                "references": list(given.references),
             },
             "static": known.static,
             "proof": known.proof,
@@ -108,7 +114,6 @@ def content_sha256(known: Known, engine: Engine) -> str:
             "contaminated": spec.contaminated,
             "evidence": spec.evidence.model_dump(),
             "rollback": [_files(given.current), _files(given.previous)],
-            "caller": known.caller,
             "subject": known.subject,
             "bundles": engine.policy.revisions(),
             "config": [

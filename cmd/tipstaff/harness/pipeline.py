@@ -41,7 +41,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """One specification on its way, and by whom; ``store`` is where approvals are kept, if not where it says itself."""
+    """One specification on its way, and by whom; ``store`` is the operator's, which is then the only one."""
 
     engine: Engine
     specification: Specification
@@ -87,6 +87,7 @@ class Pipeline:
             subject=self.engine.actor.id,
             caller=self.caller,
             act=act,
+            pinned_store=self.store is not None,
             static=static_gate.examine(modification.source, modification.target),
         )
 

@@ -113,7 +113,8 @@ def _plan(known: Known) -> Sequence[RollbackStep] | None:
 
 
 def _notes(known: Known) -> list[str]:
-    spec, notes = known.specification.spec, []
+    spec = known.specification.spec
+    notes = [f"asked by reference: {reference}" for reference in known.specification.references]
     if spec.risk is not None and spec.risk != spec.modification.risk:
         notes.append("risk and modification.risk differ; the higher one is judged")
     if known.specification.before.producer is None or known.specification.after.producer is None:

@@ -43,7 +43,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Specification:
-    """A specification with all that it names read in.
+    """A specification with all that it names read in; ``sha256`` is of what it says, however it is written.
 
     ``gate`` is None where there is none or where ``gate_reference`` has to be asked for it. ``current`` and
     ``previous`` are the two sides of a rollback, or None.
@@ -65,6 +65,12 @@ class Specification:
         """The ``module:attribute`` that gives the gate's settings, if one was named."""
         return self.spec.gate if isinstance(self.spec.gate, str) else None
 
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Each ``module:attribute`` that is asked, after what it is asked for."""
+        named = {"gate": self.gate_reference, "prover": self.spec.prover}
+        return tuple(f"{name} {reference}" for name, reference in named.items() if reference)
+
     def path(self, name: str) -> Path:
         """A path of the specification, beside the specification where it is relative."""
         return self.folder / name
@@ -74,14 +80,13 @@ def load(path: Path, read: Read | None = None) -> Specification:
     """The specification in a file; ``read`` may refuse paths and raise ``ContractError`` for them."""
     reader = _Reader(path.parent, str(path), read or _read)
     data = reader.bytes(path, field=None)
-    value = strict_json.loads(data, file=str(path), max_bytes=MAX_BYTES)
-    return reader.specification(value, lambda: hashlib.sha256(data).hexdigest())
+    return reader.specification(strict_json.loads(data, file=str(path), max_bytes=MAX_BYTES))
 
 
 def from_object(value: Any, folder: Path, read: Read | None = None) -> Specification:
     """The same from plain data; relative paths are of ``folder``."""
     reader = _Reader(folder, None, read or _read)
-    return reader.specification(value, lambda: strict_json.digest(value, domain=_DOMAIN))
+    return reader.specification(value)
 
 
 @dataclass(frozen=True)
@@ -90,14 +95,14 @@ class _Reader:
     file: str | None
     read: Read
 
-    def specification(self, value: Any, sha256: Callable[[], str]) -> Specification:
+    def specification(self, value: Any) -> Specification:
         spec = parse(GovernedSpec, value, file=self.file)
         gate = spec.gate if isinstance(spec.gate, dict) else None
         _demand_both(spec, self.file)
         return Specification(
             spec=spec,
             folder=self.folder,
-            sha256=sha256(),
+            sha256=strict_json.digest(value, domain=_DOMAIN),
             source_sha256=hashlib.sha256(spec.modification.source.encode()).hexdigest(),
             before=self._measured("before", spec.before),
             after=self._measured("after", spec.after),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from tipstaff.surfaces.tools import has
 
 _DOMAIN = "tipstaff.surface.call.v1"
 _SHOWN = 64
+_DEFECT = "internal"
 # Reads and checks all that is asked for; what it returns does it.
 _PREPARE: Mapping[str, Callable[[Call], Work]] = {
     "governed_harness": governed_harness.prepare,
@@ -53,6 +55,13 @@ class Desk:
             return self._called(principal, tool, arguments)
         except Error as error:
             return failure(error)
+        except Forbidden:
+            raise
+        except Exception as error:
+            # What went wrong is for whoever runs the server to read, and nothing for the caller.
+            for line in "".join(traceback.format_exception(error)).splitlines():
+                self.say(line)
+            return failure(_defect(error))
 
     def _called(self, principal: Principal, tool: str, arguments: Any) -> Json:
         if not has(principal.scope, tool):
@@ -76,8 +85,9 @@ class Desk:
         self._record(principal, tool, "called", detail)
         try:
             found: Json = redact({"ok": True, **work()})
-        except Error as error:
-            self._record(principal, tool, "failed", {**detail, "code": error.code})
+        except Exception as error:
+            code = error.code if isinstance(error, Error) else _DEFECT
+            self._record(principal, tool, "failed", {**detail, "code": code})
             raise
         return found
 
@@ -92,6 +102,14 @@ class Desk:
         )
         with Trail(self.project.state, witness=witness_folder()) as trail:
             trail.append(record)
+
+
+def _defect(error: Exception) -> Error:
+    return Error(
+        _DEFECT,
+        f"a defect in tipstaff: {type(error).__name__}",
+        fix="the operator finds the lines that tell of it on the server's standard error",
+    )
 
 
 def failure(error: Error) -> Json:

@@ -16,6 +16,7 @@ from pathlib import Path
 from tipstaff.documents.text import visible
 from tipstaff.errors import ContractError
 from tipstaff.files import read_descriptor
+from tipstaff.harness.specification import Specification
 
 ALLOW = ("TIPSTAFF_SURFACE_ALLOW", "AGENTDESCENT_SURFACE_ALLOW")
 WRITE_DIRS = ("TIPSTAFF_SURFACE_WRITE_DIRS", "AGENTDESCENT_SURFACE_WRITE_DIRS")
@@ -29,6 +30,13 @@ class Confinement:
     """The lists of one environment; methods raise ``ContractError`` for what is on none."""
 
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    def demand_references(self, specification: Specification) -> None:
+        """Refuse a specification by the first of its references that is on no list, before any is looked for."""
+        named = {"gate": specification.gate_reference, "prover": specification.spec.prover}
+        for name, reference in named.items():
+            if reference is not None:
+                self.demand_reference(reference, name)
 
     def demand_reference(self, reference: str, name: str) -> None:
         """Refuse a ``module:attribute`` unless its module is listed, or below a listed one (``surface.reference``)."""

@@ -45,10 +45,7 @@ def prepare(call: Call) -> Work:
     asked = parse(_Arguments, call.arguments)
     _demand_scope(call.principal, asked)
     given = specification.from_object(asked.spec, call.project.root, _reader(call))
-    references = {"gate": given.gate_reference, "prover": given.spec.prover}
-    for name, reference in references.items():
-        if reference is not None:
-            call.confinement.demand_reference(reference, name)
+    call.confinement.demand_references(given)
     store = call.confinement.store(given.spec.approval_store, given.folder)
     if asked.out is not None:
         _demand_place(call, Path(asked.out))

@@ -29,6 +29,8 @@ _sound("supplied", supplied) if {
 	every name in ["prover", "approval_store", "rollback"] {
 		is_boolean(supplied[name])
 	}
+	_is_null_or_boolean(object.get(supplied, "pinned_store", null))
+	_is_null_or_texts(object.get(supplied, "references", null))
 }
 
 _sound("static", static) if {

@@ -30,6 +30,8 @@ test_fact_of_a_modification_of_another_shape_is_invalid if {
 		["/evidence/contaminated", "contaminated", ["", "false", 0, [], {}]],
 		["/evidence/conformal", "conformal", ["", "Accept", 5, true]],
 		["/evidence/sequential", "sequential", ["", "maybe", 5, true]],
+		["/evidence/supplied/pinned_store", "supplied", ["true", 1, [], {}]],
+		["/evidence/supplied/references", "supplied", ["m:a", 1, {}, [1], [null], [""]]],
 		["/evidence/supplied", "supplied", array.concat(_no_objects, [{}, {"prover": true}, {"prover": 1, "approval_store": false, "rollback": false}])],
 		["/evidence/static", "static", array.concat(_no_objects, [{}])],
 		["/evidence/static/language", "static", ["", 5, true]],

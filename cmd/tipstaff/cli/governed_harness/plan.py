@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import click
 
-from tipstaff.cli.governed_harness.shown import print_receipt, spec_option
+from tipstaff.cli.governed_harness.shown import (
+    demand_listed,
+    print_receipt,
+    spec_option,
+    strict_refs_option,
+)
 from tipstaff.cli.output import json_option, print_json, say
 
 
 @click.command()
 @spec_option
+@strict_refs_option
 @json_option
-def plan(spec: str, as_json: bool) -> int:
+def plan(spec: str, strict_refs: bool, as_json: bool) -> int:
     """Read a specification and say what its stages would be.
 
     What the source uses is judged as in a run. No prover, gate reference or store is asked, and nothing is written.
@@ -26,6 +32,8 @@ def plan(spec: str, as_json: bool) -> int:
     from tipstaff.harness.specification import load
 
     specification = load(Path(spec))
+    if strict_refs:
+        demand_listed(specification)
     with Engine.open(say=say) as engine:
         judged = Pipeline(engine, specification, say=say).plan()
     if as_json:

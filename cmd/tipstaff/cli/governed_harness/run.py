@@ -8,7 +8,12 @@ from pathlib import Path
 import click
 
 from tipstaff.cli.completion import files
-from tipstaff.cli.governed_harness.shown import print_receipt, spec_option
+from tipstaff.cli.governed_harness.shown import (
+    demand_listed,
+    print_receipt,
+    spec_option,
+    strict_refs_option,
+)
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.errors import ContractError
 from tipstaff.files import write_atomically
@@ -17,8 +22,9 @@ from tipstaff.files import write_atomically
 @click.command()
 @spec_option
 @click.option("--out", metavar="FILE", shell_complete=files, help="Write the receipt there, too.")
+@strict_refs_option
 @json_option
-def run(spec: str, out: str | None, as_json: bool) -> int:
+def run(spec: str, out: str | None, strict_refs: bool, as_json: bool) -> int:
     """Take a specification through every stage, and give its receipt.
 
     Gate, proof, approval, evidence, promotion, rollback plan: a stage that stops it leaves the later ones out. Provers
@@ -32,6 +38,8 @@ def run(spec: str, out: str | None, as_json: bool) -> int:
     from tipstaff.harness.specification import load
 
     specification = load(Path(spec))
+    if strict_refs:
+        demand_listed(specification)
     with Engine.open(say=say) as engine:
         judged = Pipeline(engine, specification, say=say).run()
     receipt = judged.receipt

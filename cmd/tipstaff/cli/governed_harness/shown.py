@@ -13,6 +13,7 @@ from tipstaff.documents.text import visible
 
 if TYPE_CHECKING:
     from tipstaff.documents.governed import Receipt
+    from tipstaff.harness.specification import Specification
 
 F = TypeVar("F", bound=Callable[..., Any])
 _COLOURS = {"promote": "green", "defer": "yellow", "reject": "red", "rollback": "red"}
@@ -23,6 +24,22 @@ def spec_option(function: F) -> F:
     return click.option(
         "--spec", required=True, metavar="FILE", shell_complete=files, help="The specification."
     )(function)
+
+
+def strict_refs_option(function: F) -> F:
+    """``--strict-refs``: references are held to the list that holds for callers over MCP."""
+    return click.option(
+        "--strict-refs",
+        is_flag=True,
+        help="Ask no reference but those on the list in TIPSTAFF_SURFACE_ALLOW.",
+    )(function)
+
+
+def demand_listed(specification: Specification) -> None:
+    """Refuse a reference that is on no list (``surface.reference``)."""
+    from tipstaff.surfaces.confinement import Confinement
+
+    Confinement().demand_references(specification)
 
 
 def print_receipt(receipt: Receipt) -> None:

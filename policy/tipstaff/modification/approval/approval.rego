@@ -24,9 +24,13 @@ default is_open := false
 
 is_open if {
 	required
-	input.evidence.supplied.approval_store == true
+	_has_store
 	not _approval.status
 }
+
+_has_store if input.evidence.supplied.approval_store == true
+
+_has_store if input.evidence.supplied.pinned_store == true
 
 # METADATA
 # title: Whether a person is asked
@@ -42,14 +46,14 @@ asks if count(_doubts) > 0
 
 # METADATA
 # title: No store
-# description: A person has to agree, and the proposal names no store that a decision could be kept in.
+# description: A person has to agree, and neither the proposal nor the operator names a store for the decision.
 # custom:
 #   code: approval.no_store
 #   message: a person has to agree, and there is no store for the decision
 #   solution: name an approval_store in the specification
 require_approval contains reasons.of(rego.metadata.chain()) if {
 	required
-	not input.evidence.supplied.approval_store == true
+	not _has_store
 }
 
 # METADATA
@@ -61,7 +65,7 @@ require_approval contains reasons.of(rego.metadata.chain()) if {
 #   solution: "a person runs `tipstaff governed-harness approvals`, and then `approve` or `reject`"
 require_approval contains reasons.of(rego.metadata.chain()) if {
 	required
-	input.evidence.supplied.approval_store == true
+	_has_store
 	not _is_decided
 }
 

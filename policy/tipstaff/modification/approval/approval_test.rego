@@ -35,8 +35,20 @@ test_nothing_is_said_where_nobody_has_to_agree if {
 	_said({"/evidence/approval": {"key": "k", "status": "rejected"}}) == _nothing
 }
 
+test_operators_store_serves_and_asks_for_nothing_by_itself if {
+	pinned := {"/evidence/supplied/pinned_store": true}
+	_said(pinned) == _nothing
+	asked := object.union(pinned, {"/evidence/asked/rules/require_approval": true})
+	_said(asked) == object.union(_nothing, {"wait": {"approval.pending"}})
+	_is_open(asked) == true
+	_is_open(pinned) == false
+	_said(object.union(asked, {"/evidence/approval": testing.stored_approval})) == _nothing
+}
+
 test_approval_that_is_asked_for_takes_a_store if {
 	_said({"/evidence/asked/rules/require_approval": true}) == object.union(_nothing, {"wait": {"approval.no_store"}})
+	unset := {"/evidence/asked/rules/require_approval": true, "/evidence/supplied/pinned_store": false}
+	_said(unset) == object.union(_nothing, {"wait": {"approval.no_store"}})
 }
 
 # METADATA
