@@ -43,6 +43,13 @@ def test_ten_checks_after_drift_find_it_ten_times_and_leave_the_file_alone(pinne
     assert pinned.candidates() == [found["new_digest"]]
 
 
+@pytest.mark.nightly
+@pytest.mark.promise("BR-04")
+def test_each_of_ten_checks_that_start_the_server_anew_finds_the_same(pinned: Pinned) -> None:
+    pinned.anew = True
+    test_ten_checks_after_drift_find_it_ten_times_and_leave_the_file_alone(pinned)
+
+
 @pytest.mark.req("C-03")
 @pytest.mark.promise("row 109")
 def test_tools_in_another_order_are_no_drift_and_a_new_one_is(pinned: Pinned) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from support.command_line import Result
 from support.observing import SERVERS
+from support.remembered import remember
 from support.workshop import Workshop
 from tipstaff.documents.contract import read_snapshot
 
@@ -29,7 +30,10 @@ def pin(workshop: Workshop) -> Path:
 
 
 @pytest.mark.req("C-01", "C-04", "KG-07")
-def test_first_snapshot_is_a_pin_and_the_next_is_held_against_it(workshop: Workshop) -> None:
+def test_first_snapshot_is_a_pin_and_the_next_is_held_against_it(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(monkeypatch)
     first = taken(workshop, "plain", "--json")
     assert first.code == 0, first.stderr
     told = first.json

@@ -12,7 +12,7 @@ import pytest
 
 from support.command_line import Result
 from support.observing import QUICK, SERVERS
-from support.remembered import remember
+from support.remembered import forget, remember
 from support.workshop import Workshop
 from tipstaff.documents.contract import Snapshot, altered, read_snapshot, text
 
@@ -46,6 +46,7 @@ class Pinned:
     workshop: Workshop
     patch: pytest.MonkeyPatch
     says: dict[str, Any] = field(default_factory=dict)
+    anew: bool = False
 
     @classmethod
     def laid(
@@ -74,7 +75,9 @@ class Pinned:
         self.patch.setenv("SERVER_SAYS", json.dumps(self.says))
 
     def run(self, *arguments: str) -> Result:
-        """`tipstaff contracts …`."""
+        """`tipstaff contracts …`; with ``anew`` on a server that is started for it."""
+        if self.anew:
+            forget()
         return self.workshop.run("contracts", *arguments)
 
     @property

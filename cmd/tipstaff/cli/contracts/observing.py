@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tipstaff.documents.text import visible
-from tipstaff.errors import ContractError, UnobservedError
+from tipstaff.errors import UnobservedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,17 +21,9 @@ if TYPE_CHECKING:
 def configured(project: Project, name: str) -> Target:
     """The server of that name in the team's file; raises ``ContractError`` (``contract.unknown``) without one."""
     from tipstaff.drift.observing.target import Target
-    from tipstaff.healing.pins.baseline import servers
+    from tipstaff.healing.pins.baseline import server
 
-    found = servers(project).get(name)
-    if found is None:
-        raise ContractError(
-            "contract.unknown",
-            f"no server is called {visible(name)!r}",
-            field=f"contracts.servers.{visible(name)}",
-            fix="name it in tipstaff.yaml, or give its command after -- or its address with --url",
-        )
-    return Target.configured(name, found)
+    return Target.configured(name, server(project, name))
 
 
 def observe(project: Project, target: Target, calls: Sequence[Call] = ()) -> Observation:

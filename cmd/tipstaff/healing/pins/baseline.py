@@ -87,7 +87,7 @@ def server(project: Project, name: str) -> Server:
             f"the configuration names no server {name[:100]!r}",
             file="tipstaff.yaml",
             field="contracts.servers",
-            fix="add it with its command or url",
+            fix="add it with its command or url; `contracts snapshot` also takes them by themselves",
         )
     return found
 
