@@ -117,7 +117,9 @@ FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
     ),
     "M8: each delivery asks anew": (
         python(
-            "tipstaff.ledger.approval_store", "key_of", lambda content, _: f"{uuid4().hex}:{content}"
+            "tipstaff.ledger.approval_store",
+            "key_of",
+            lambda content, _: f"{uuid4().hex}:{content}",
         ),
         AUTHORITY,
         "redelivered",

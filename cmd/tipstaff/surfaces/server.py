@@ -31,11 +31,13 @@ def server(
     async def list_tools(
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
+        """The tools that this caller may use."""
         return types.ListToolsResult(tools=[_shown(tool) for tool in listed(principal_of().scope)])
 
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
+        """What came of one call of this caller."""
         principal = principal_of()
         try:
             found = await anyio.to_thread.run_sync(
