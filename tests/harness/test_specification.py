@@ -167,7 +167,7 @@ def test_scores_are_taken_to_the_ninth_decimal(tmp_path: Path) -> None:
     [
         (b"[]", "before"),
         (b'{"a": 1, "a": 2}', "a"),
-        (b'{"a": NaN}', None),
+        (b'{"a": NaN}', "a"),
         (b"\xff", None),
         (b"", None),
     ],

@@ -32,7 +32,7 @@ def _relative(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     path = PurePosixPath(value)
-    if not value or path.is_absolute() or ".." in path.parts or str(path) != value:
+    if not path.parts or path.is_absolute() or ".." in path.parts or str(path) != value:
         raise PydanticCustomError("path", "must be a plain relative path, without ..")
     if visible(value) != value or "\\" in value:
         raise PydanticCustomError(

@@ -57,15 +57,18 @@ def loads(
         value = json.loads(
             text,
             object_pairs_hook=partial(_pairs, file, any_form),
-            parse_constant=partial(_constant, file),
-            parse_int=partial(_integer, file),
-            parse_float=partial(_real, file),
+            parse_constant=_constant,
+            parse_int=_integer,
+            parse_float=_real,
         )
     except json.JSONDecodeError as error:
         _refuse("json.syntax", f"{error.msg} at line {error.lineno} column {error.colno}", file)
     except RecursionError:
         _refuse("json.too_deep", f"nested deeper than {MAX_DEPTH} levels", file)
-    _check(value, 1, file)
+    try:
+        _check(value, 1, file)
+    except _WrongNumber as wrong:
+        _refuse("json.number", str(wrong), file, field=_place(value, wrong))
     return value
 
 
@@ -136,22 +139,38 @@ def _pairs(file: str | None, any_form: bool, items: list[tuple[str, Any]]) -> di
     return result
 
 
-def _constant(file: str | None, name: str) -> NoReturn:
-    _refuse("json.number", f"{name} is not a JSON number", file)
+class _WrongNumber(Exception):
+    """Stands in a document where a number is none, until it is known which member that is."""
 
 
-def _integer(file: str | None, digits: str) -> int:
+def _constant(name: str) -> _WrongNumber:
+    return _WrongNumber(f"{name} is not a JSON number")
+
+
+def _integer(digits: str) -> int | _WrongNumber:
     if len(digits) > 17 or abs(int(digits)) > _MAX_INTEGER:
-        _refuse("json.number", f"{digits[:20]} is beyond ±(2^53 - 1)", file)
+        return _WrongNumber(f"{digits[:20]} is beyond ±(2^53 - 1)")
     return int(digits)
 
 
-def _real(file: str | None, digits: str) -> float:
+def _real(digits: str) -> float | _WrongNumber:
     value = float(digits)
     is_nothing = value == 0 and any(digit in "123456789" for digit in digits.lower().split("e")[0])
     if isinf(value) or is_nothing:
-        _refuse("json.number", f"{digits[:20]} is out of range", file)
+        return _WrongNumber(f"{digits[:20]} is out of range")
     return value
+
+
+def _place(value: Any, wrong: _WrongNumber) -> str | None:
+    """The member that holds it, as ``modification.risk``; None where it is the whole document."""
+    if not isinstance(value, dict | list):
+        return None
+    for name, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if item is wrong:
+            return str(name)
+        if (below := _place(item, wrong)) is not None:
+            return f"{name}.{below}"
+    return None
 
 
 def _check(value: Any, depth: int, file: str | None) -> None:
@@ -169,6 +188,8 @@ def _check(value: Any, depth: int, file: str | None) -> None:
             value.encode("utf-8")
         except UnicodeEncodeError:
             _refuse("json.encoding", "a string holds a lone surrogate", file)
+    elif isinstance(value, _WrongNumber):
+        raise value
 
 
 def _refuse(code: str, message: str, file: str | None, *, field: str | None = None) -> NoReturn:

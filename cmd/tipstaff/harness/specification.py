@@ -80,7 +80,9 @@ def load(path: Path, read: Read | None = None) -> Specification:
     """The specification in a file; ``read`` may refuse paths and raise ``ContractError`` for them."""
     reader = _Reader(path.parent, str(path), read or _read)
     data = reader.bytes(path, field=None)
-    return reader.specification(strict_json.loads(data, file=str(path), max_bytes=MAX_BYTES))
+    found = reader.specification(strict_json.loads(data, file=str(path), max_bytes=MAX_BYTES))
+    _demand_store(found, str(path))
+    return found
 
 
 def from_object(value: Any, folder: Path, read: Read | None = None) -> Specification:
@@ -203,6 +205,22 @@ def _demand_both(spec: GovernedSpec, file: str | None) -> None:
             file=file,
             field=missing[0],
             fix="give both rollback_current and rollback_previous, or neither",
+        )
+
+
+def _demand_store(given: Specification, file: str) -> None:
+    """What is there and can never be a store is an error of the specification, before anything is run."""
+    named = given.spec.approval_store
+    if named is None or "://" in named:
+        return
+    place = given.path(named)
+    if place.exists() and not place.is_file():
+        raise ContractError(
+            "file.unreadable",
+            f"{place}: not a regular file",
+            file=file,
+            field="approval_store",
+            fix="name a file of approvals, which need not be there yet",
         )
 
 
