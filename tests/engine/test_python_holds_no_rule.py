@@ -85,7 +85,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "sandbox/microvm/initramfs.py": ({"dev"}, "the folder of devices"),
     "sandbox/nsjail/backend.py": ({"nsjail"}, "its own name"),
     "sandbox/prober.py": ({"dev", "gvisor"}, "the folder of devices; the name of a kernel"),
-    "surfaces/access.py": ({"agent"}, "who presents a token is one"),
     "surfaces/principal.py": (
         {"agent", "propose"},
         "what every caller of a surface is, and never anything else; the name of a scope",

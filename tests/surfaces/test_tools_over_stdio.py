@@ -152,7 +152,7 @@ def test_bad_message_is_answered_with_an_error_and_the_server_lives(project: Pat
 
 
 @pytest.mark.promise("row 119")
-def test_notification_with_an_id_is_a_request_of_no_method_and_half_a_line_is_none(
+def test_notification_with_an_id_and_half_a_line_are_no_messages(
     project: Path,
 ) -> None:
     found = answers(
@@ -161,7 +161,7 @@ def test_notification_with_an_id_is_a_request_of_no_method_and_half_a_line_is_no
         b"",
         b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"propose_action","argum',
     )
-    assert {answer["id"]: answer["error"]["code"] for answer in found} == {1: -32601, None: -32700}
+    assert {answer["id"]: answer["error"]["code"] for answer in found} == {1: -32600, None: -32700}
     assert len(found) == 3
     assert records(project) == []
 

@@ -6,13 +6,14 @@ from dataclasses import asdict, dataclass
 
 from tipstaff.documents.audit import Entry
 from tipstaff.documents.base import Json
-from tipstaff.documents.input import Actor, ControlInput, control
+from tipstaff.documents.input import ControlInput, control
 from tipstaff.documents.verdict import Verdict
 from tipstaff.engine import Engine
 from tipstaff.ledger.database import open_database
 from tipstaff.ledger.tokens import Token, Tokens
 from tipstaff.ledger.trail import NewRecord
 from tipstaff.project import Project, prepare
+from tipstaff.surfaces.principal import agent
 
 _PEOPLE = ("issued_by", "revoked_by")
 
@@ -76,7 +77,7 @@ def standings(project: Project, tokens: list[Token], served: str) -> list[Verdic
     """What policy would say of each token now; nothing is recorded. Raises ``DecisionError``."""
     if not tokens:
         return []
-    with Engine(project, actor=Actor(id="tokens", type="agent")) as engine:
+    with Engine(project, actor=agent("tokens")) as engine:
         return engine.evaluate([presented(token, served) for token in tokens])
 
 

@@ -12,6 +12,11 @@ from tipstaff.project import current_actor
 Scope = Literal["read", "propose"]
 
 
+def agent(name: str) -> Actor:
+    """Whoever comes in by a surface, as the trail and policy know them: never a person."""
+    return Actor(id=name, type="agent")
+
+
 @dataclass(frozen=True)
 class Principal:
     """A caller by its id, and what it may: ``read`` looks and plans, ``propose`` also runs and proposes."""
@@ -22,7 +27,7 @@ class Principal:
     @property
     def actor(self) -> Actor:
         """The caller as the trail and policy know it: never a person."""
-        return Actor(id=self.id, type="agent")
+        return agent(self.id)
 
 
 PrincipalOf = Callable[[], Principal]

@@ -29,6 +29,7 @@ from tipstaff.surfaces.server import server
 
 MAX_LINE = 9 << 20
 MAX_ID = 256
+_NOTIFICATIONS = "notifications/"
 _CHUNK = 1 << 16
 Message = types.JSONRPCMessage
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
@@ -187,11 +188,17 @@ def read_message(line: bytes | None) -> Message:
             f"an id is a string of at most {MAX_ID} characters, or an integer",
         )
     try:
-        return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError as error:
         raise _rejected(
             types.INVALID_REQUEST, "not a message of JSON-RPC 2.0", name=name
         ) from error
+    method = getattr(message, "method", None)
+    if method is not None and method.startswith(_NOTIFICATIONS) == ("id" in value):
+        raise _rejected(
+            types.INVALID_REQUEST, "requests have an id, and notifications have none", name=name
+        )
+    return message
 
 
 def _rejected(
