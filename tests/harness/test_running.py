@@ -299,6 +299,39 @@ def test_person_is_asked_once_and_the_approval_is_of_exactly_this(bench: Bench) 
     assert (approved["outcome"], approved["approval"]["status"]) == ("promote", "approved")
 
 
+@pytest.mark.req("HP-15")
+def test_approval_is_of_the_prover_that_was_asked(bench: Bench) -> None:
+    (bench.root / "wiring.py").write_text(PROVERS)
+    given = {"prover": "wiring:proves", "approval_store": "a.jsonl"}
+    key = bench.receipt(1, **given)["approval"]["key"]
+    assert bench.do("approve", "--store", "a.jsonl", "--key", key).code == 0
+    (bench.root / "wiring.py").write_text(PROVERS + "\n# milder\n")
+    assert bench.receipt(1, **given)["approval"]["key"] != key
+    (bench.root / "wiring.py").write_text(PROVERS)
+    assert bench.receipt(0, **given)["outcome"] == "promote"
+
+
+@pytest.mark.req("HC-04")
+@pytest.mark.parametrize("out", [".", "tipstaff.yaml/x", "/proc/receipt.json"])
+def test_receipt_that_could_not_be_written_is_noticed_before_anything_is_decided(
+    bench: Bench, out: str
+) -> None:
+    (bench.root / "tipstaff.yaml").write_text("schema_version: 1\n")
+    bench.write(approval_store="a.jsonl")
+    answer = bench.do("run", "--spec", "governed.json", "--out", out, "--json")
+    assert (answer.code, answer.json["error"]["code"]) == (2, "file.unwritable")
+    assert not (bench.root / "a.jsonl").exists()
+
+
+@pytest.mark.req("PA-01")
+def test_nothing_is_promoted_while_work_is_paused(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIPSTAFF_AUTO_EXECUTE_DISABLED", "1")
+    receipt = bench.receipt(1)
+    assert (receipt["outcome"], receipt["codes"]) == ("defer", ["pause.global"])
+
+
 @pytest.mark.req("HP-06", "HC-10")
 def test_rejection_stands(bench: Bench) -> None:
     key = bench.receipt(1, approval_store="a.jsonl")["approval"]["key"]

@@ -9,29 +9,15 @@ import click
 
 from tipstaff.cli.output import exit_code, json_option, print_json, print_table, print_verdict, say
 from tipstaff.cli.program import SuggestingGroup
-from tipstaff.documents.approval import ApprovalRequest, ApprovalStatus
+from tipstaff.documents.approval import ApprovalStatus
 from tipstaff.documents.text import visible
 from tipstaff.engine import Engine
 
 if TYPE_CHECKING:
-    from tipstaff.healing.approval import Approver, Decision
+    from tipstaff.enforce.approval_queue import Taken
+    from tipstaff.healing.approval import Approver
 
 _STATUSES = (*get_args(ApprovalStatus), "all")
-_SHOWN = (
-    "key",
-    "status",
-    "kind",
-    "what",
-    "why",
-    "evidence",
-    "risk",
-    "alternatives",
-    "urgency",
-    "digest",
-    "created_at",
-    "expires_at",
-    "decided_by",
-)
 
 
 @click.group(cls=SuggestingGroup)
@@ -59,7 +45,7 @@ def list_requests(status: str, stale: bool, as_json: bool) -> int:
             found = approver.approvals.list(None if status == "all" else status)
         counts = approver.approvals.counts()
     if as_json:
-        print_json({"requests": [_public(request) for request in found], "counts": counts})
+        print_json({"requests": [request.public() for request in found], "counts": counts})
         return 0
     print_table(
         ["KEY", "STATUS", "URGENCY", "EXPIRES", "WHAT"],
@@ -82,9 +68,9 @@ def show(key: str, as_json: bool) -> int:
         request = approver.approvals.show(key)
         diff = approver.approvals.material(request.key).diff
     if as_json:
-        print_json({**_public(request), "diff": diff.decode("utf-8", "backslashreplace")})
+        print_json({**request.public(), "diff": diff.decode("utf-8", "backslashreplace")})
         return 0
-    for name, value in _public(request).items():
+    for name, value in request.public().items():
         lines = value if isinstance(value, list) else [_plain(value)]
         click.echo(f"{name}: {'; '.join(visible(str(line)) for line in lines) or 'none'}")
     click.echo("diff (from outside, escaped):")
@@ -127,11 +113,6 @@ def _approver(engine: Engine) -> Approver:
     return Approver(engine, Repository.open(engine.project.root), say=say)
 
 
-def _public(request: ApprovalRequest) -> dict[str, object]:
-    plain = request.model_dump(by_alias=True)
-    return {name: plain[name] for name in _SHOWN}
-
-
 def _plain(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(
@@ -140,12 +121,12 @@ def _plain(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _report(decision: Decision, as_json: bool) -> int:
+def _report(decision: Taken, as_json: bool) -> int:
     if as_json:
         print_json(
             {
                 "verdict": decision.verdict.model_dump(by_alias=True),
-                "request": _public(decision.request),
+                "request": decision.request.public(),
                 "token": decision.token,
             }
         )

@@ -19,6 +19,21 @@ from tipstaff.documents.context import Actor
 
 ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "consumed"]
 STATUSES: tuple[str, ...] = get_args(ApprovalStatus)
+_PUBLIC = {
+    "key",
+    "status",
+    "kind",
+    "what",
+    "why",
+    "evidence",
+    "risk",
+    "alternatives",
+    "urgency",
+    "digest",
+    "created_at",
+    "expires_at",
+    "decided_by",
+}
 
 
 class ApprovalRequest(Contract):
@@ -49,6 +64,10 @@ class ApprovalRequest(Contract):
     decided_by: Actor | None = None
     decided_at: Timestamp | None = None
     note: str | None = None
+
+    def public(self) -> Json:
+        """What of it commands show."""
+        return self.model_dump(by_alias=True, include=_PUBLIC)
 
 
 class ChangeRecord(Contract):

@@ -178,6 +178,7 @@ ERRORS: Mapping[str, str] = MappingProxyType(
         "git.output": "git's own output is cut short",
         "git.push": "the branch could not be pushed",
         "git.timeout": "git did not finish in time",
+        "harness.no_store": "a person is to be asked, and nothing says where the answer is kept",
         "harness.reference": "a named module or attribute gives no settings of a gate",
         "init.exists": "a file that init would write is there",
         "interrupted": "the command was interrupted",

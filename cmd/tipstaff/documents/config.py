@@ -17,7 +17,7 @@ from tipstaff.documents.base import (
     SchemaVersion,
     Tier,
 )
-from tipstaff.documents.numbers import Amount, Share
+from tipstaff.documents.harness_settings import SpecGate, SpecRules
 from tipstaff.documents.server import Server, ServerName
 
 # The strongest first.
@@ -138,28 +138,13 @@ class ContractSettings(Contract):
     dependents: list[str] | None = None
 
 
-class HarnessSettings(Contract):
+class HarnessSettings(SpecGate, SpecRules):
     """What governed modifications are held to: numbers and lists only tighten what the bundle says.
 
     ``granted_capabilities`` are what a specification may grant. ``allowed_suffixes`` are ends of targets whose language
     nobody reads, ``require_attestation`` asks that somebody stands for all scores.
     """
 
-    granted_capabilities: list[CapabilityName] | None = None
-    max_risk: Share | None = None
-    canary_risk: Share | None = None
-    tolerance: Amount | None = None
-    allowed_imports: list[str] | None = None
-    denied_imports: list[str] | None = None
-    denied_calls: list[str] | None = None
-    min_effect: Amount | None = None
-    min_tasks: int | None = Field(None, ge=1, le=5_000)
-    require_proof: bool | None = None
-    require_approval: bool | None = None
-    require_canary: bool | None = None
-    require_conformal: bool | None = None
-    require_sequential: bool | None = None
-    require_rehearsal: bool | None = None
     allowed_suffixes: list[str] | None = None
     require_attestation: bool | None = None
 

@@ -18,11 +18,11 @@ from tipstaff.documents.base import (
     Sha256,
     Timestamp,
 )
-from tipstaff.documents.numbers import Amount, Score, Share
+from tipstaff.documents.harness_settings import MAX_TASKS
+from tipstaff.documents.numbers import Score, Share
 from tipstaff.documents.text import visible
 from tipstaff.documents.verdict import PolicyIdentity
 
-MAX_TASKS = 5_000
 _DOTTED = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*"
 Reference = Annotated[str, StringConstraints(pattern=rf"^{_DOTTED}:{_DOTTED}$", max_length=300)]
 Trial = Literal["accept", "reject", "undecided"]
@@ -68,31 +68,6 @@ class SpecModification(Contract):
     target: RelativePath = Field(min_length=1, max_length=1000)
     requested_capabilities: list[CapabilityName] = Field(default_factory=list)
     risk: Share
-
-
-class SpecGate(Contract):
-    """What the gate is asked to hold it to. The team and the bundle may hold it to less, never to more."""
-
-    granted_capabilities: list[CapabilityName] | None = None
-    max_risk: Share | None = None
-    canary_risk: Share | None = None
-    tolerance: Amount | None = None
-    allowed_imports: list[str] | None = None
-    denied_imports: list[str] | None = None
-    denied_calls: list[str] | None = None
-
-
-class SpecRules(Contract):
-    """What promotion takes."""
-
-    min_effect: Amount | None = None
-    min_tasks: int | None = Field(None, ge=1, le=MAX_TASKS)
-    require_proof: bool | None = None
-    require_approval: bool | None = None
-    require_canary: bool | None = None
-    require_conformal: bool | None = None
-    require_sequential: bool | None = None
-    require_rehearsal: bool | None = None
 
 
 class SpecEvidence(Contract):

@@ -103,10 +103,14 @@ class Supplied(Contract):
 
 
 class ProofFacts(Contract):
-    """What a prover answered, or how it ended without an answer, and where it ran."""
+    """What a prover answered, or how it ended without an answer, and where it ran.
+
+    ``code_sha256`` is the digest of the module that was asked, as it lies beside the specification.
+    """
 
     status: str
     detail: str = ""
+    code_sha256: Sha256 | None = None
     backend: str | None = None
     isolated: bool | None = None
 

@@ -20,6 +20,9 @@ from tipstaff.ledger import refusal
 from tipstaff.ledger.approval_store import ApprovalStore
 from tipstaff.ledger.trail import NewRecord
 
+# Digits at the end of a key, after the first twelve of its digest.
+_LEFT_OUT = 52
+
 
 @dataclass(frozen=True)
 class Taken:
@@ -46,17 +49,19 @@ class ApprovalQueue:
         verdict, request = self._may("approve", key)
         if request.confirmations > 1 and token is None:
             token = self._store.confirm_first(key, self._engine.actor)
-            self._note("first-confirmation", request, {"within_s": request.confirm_within_s})
+            record_step(
+                self._engine, "first-confirmation", request, {"within_s": request.confirm_within_s}
+            )
             return Taken(verdict, request, token)
         request = self._store.approve(key, self._engine.actor, token=token, note=note)
-        self._note("approved", request, {"note": visible(note or "")})
+        record_step(self._engine, "approved", request, {"note": visible(note or "")})
         return Taken(verdict, request)
 
     def reject(self, key: str, *, note: str | None) -> Taken:
         """Reject; one step always suffices."""
         verdict, request = self._may("reject", key)
         request = self._store.reject(key, self._engine.actor, note)
-        self._note("rejected", request, {"note": visible(note or "")})
+        record_step(self._engine, "rejected", request, {"note": visible(note or "")})
         return Taken(verdict, request)
 
     def _may(self, act: str, key: str) -> tuple[Verdict, ApprovalRequest]:
@@ -80,13 +85,20 @@ class ApprovalQueue:
         self._engine.redeem(verdict)
         return verdict, request
 
-    def _note(self, entry: Entry, request: ApprovalRequest, detail: Json) -> None:
-        self._engine.trail.append(
-            NewRecord(
-                decision=entry,
-                target=f"approval:{request.key}",
-                detail={"key": request.key, **detail},
-                actor=self._engine.actor,
-                decision_id=request.decision_id,
-            )
+
+def record_step(engine: Engine, entry: Entry, request: ApprovalRequest, detail: Json) -> None:
+    """Put on the trail what became of a request, under its key as far as a person needs it."""
+    engine.trail.append(
+        NewRecord(
+            decision=entry,
+            target=f"approval:{request.key[: len(request.key) - _LEFT_OUT]}",
+            detail={"key": request.key, **detail},
+            actor=engine.actor,
+            decision_id=request.decision_id,
         )
+    )
+
+
+def record_expiry(engine: Engine, request: ApprovalRequest) -> None:
+    """The same of a request whose time has come."""
+    record_step(engine, "expired", request, {"expires_at": request.expires_at})

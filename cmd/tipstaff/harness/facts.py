@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from tipstaff.documents.base import Json, parse
 from tipstaff.documents.config import HarnessSettings
-from tipstaff.documents.governed import SpecGate
+from tipstaff.documents.harness_settings import SpecGate
+from tipstaff.documents.input import Subject
 from tipstaff.documents.modification import (
     GateSettings,
     ModificationInput,
@@ -109,6 +110,7 @@ def content_sha256(known: Known, engine: Engine) -> str:
             "asked": _asked(known),
             "gate_reference": given.gate_reference,
             "prover": spec.prover,
+            "prover_sha256": known.proof.code_sha256 if known.proof else None,
             "before_sha256": given.before.sha256,
             "after_sha256": given.after.sha256,
             "contaminated": spec.contaminated,

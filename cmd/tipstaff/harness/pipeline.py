@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from tipstaff.documents.approval import ApprovalRequest
+from tipstaff.documents.base import parse
 from tipstaff.documents.governed import Receipt
 from tipstaff.documents.modification import ModificationInput, StoredApproval
 from tipstaff.documents.numbers import decimal
 from tipstaff.documents.verdict import RequestApproval, Verdict
+from tipstaff.enforce.approval_queue import record_expiry
 from tipstaff.engine import Engine
 from tipstaff.errors import ContractError, DecisionError
 from tipstaff.evidence import static_gate
@@ -22,7 +24,6 @@ from tipstaff.harness.facts import Caller, Known, document
 from tipstaff.harness.receipt import is_answered, receipt
 from tipstaff.harness.specification import Specification
 from tipstaff.ledger.modifications import Modifications
-from tipstaff.ledger.trail import NewRecord
 
 if TYPE_CHECKING:
     from tipstaff.evidence.isolation import Isolation
@@ -46,7 +47,6 @@ class Pipeline:
     engine: Engine
     specification: Specification
     caller: Caller = "cli"
-    store: str | None = None
     say: Say = field(default=lambda line: None)
 
     def plan(self) -> Judged:
@@ -64,7 +64,7 @@ class Pipeline:
         """
         known, is_passing = self._find_out(self._with_gate(self._known("run")))
         if is_passing:
-            known = self._take(known)
+            self._take()
         asked = document(known, self.engine)
         verdict = self.engine.decide(asked)
         known = self._ask(verdict, asked, known)
@@ -99,27 +99,15 @@ class Pipeline:
                 verdict = self.engine.evaluate([document(known, self.engine)])[0]
             except DecisionError:
                 return known, False  # the same comes again as the recorded verdict, and defers
-            find_out = stages.pop(str(verdict.facts.get("needs")), None)
+            find_out = stages.pop(verdict.facts.get("needs") or "", None)
             if find_out is None:
                 return known, verdict.is_allowed
             known = find_out(known)
 
-    def _take(self, known: Known) -> Known:
-        """Let the id stand for this source and use the approval up, each before the promotion is on record.
-
-        Who is killed in between has promoted nothing, and has to ask again. Who comes second finds the approval used.
-        """
-        kept = Modifications(self.engine.project.state).keep(
-            *self._id(), self.specification.source_sha256
-        )
-        self._demand_own(kept)
-        if known.approval is None:
-            return known
-        try:
-            self._store().consume(known.approval.key)
-        except ContractError:
-            return known.with_(approval=self._stored(known))
-        return known
+    def _take(self) -> None:
+        """Let the id stand for this source, before the promotion is on record: killed in between, the same may run again."""
+        source = self.specification.source_sha256
+        self._demand_own(Modifications(self.engine.project.state).keep(*self._id(), source))
 
     def _stages(self) -> Iterator[tuple[str, Callable[[Known], Known]]]:
         """How each stage's facts are found out; each is done once."""
@@ -155,7 +143,7 @@ class Pipeline:
         """What the store holds for exactly this; what has run out of time meanwhile is on record, each once."""
         from tipstaff.ledger.approval_store import key_of
 
-        self._store().sweep(self._note_expired)
+        self._store().sweep(lambda request: record_expiry(self.engine, request))
         content = document(known, self.engine).resource.content_sha256
         key = key_of(str(content), self.specification.spec.approval_key)
         request = self._store().get(key)
@@ -191,22 +179,17 @@ class Pipeline:
         self.say(f"a person is asked: {request.key}")
         return known.with_(approval=_stored(request))
 
-    def _note_expired(self, request: ApprovalRequest) -> None:
-        self.engine.trail.append(
-            NewRecord(
-                decision="expired",
-                target=f"approval:{request.key[:12]}",
-                detail={"key": request.key, "expires_at": request.expires_at},
-                actor=self.engine.actor,
-                decision_id=request.decision_id,
-            )
-        )
-
     def _store(self) -> ApprovalStore:
         from tipstaff.ledger.approval_store import open_store
 
         named = self.store or self.specification.spec.approval_store
-        assert named is not None  # noqa: S101 (policy asks only where one is supplied)
+        if named is None:  # our rules ask only where there is one; an overlay's may ask all the same
+            raise ContractError(
+                "harness.no_store",
+                "policy asks a person, and nothing says where the answer is kept",
+                field="approval_store",
+                fix="name an approval_store",
+            )
         return open_store(named if "://" in named else self.specification.path(named))
 
     def _demand_own(self, kept: str | None) -> None:
@@ -225,14 +208,4 @@ class Pipeline:
 
 
 def _stored(request: ApprovalRequest) -> StoredApproval:
-    return StoredApproval(
-        key=request.key,
-        status=request.status,
-        digest=request.digest,
-        requested_by=request.requested_by,
-        decided_by=request.decided_by,
-        decided_at=request.decided_at,
-        expires_at=request.expires_at,
-        confirmations=request.confirmations,
-        note=request.note,
-    )
+    return parse(StoredApproval, request.model_dump(include=set(StoredApproval.model_fields)))

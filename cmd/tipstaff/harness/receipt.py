@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from tipstaff.documents.base import Json, parse
 from tipstaff.documents.codes import CODES
@@ -21,7 +22,7 @@ _STAGES = ("gate", "proof", "approval", "evidence", "promotion", "rollback")
 def receipt(verdict: Verdict, document: ModificationInput, known: Known) -> Receipt:
     """What may be said of the modification now; without an answer of policy it is deferred, and no stage passed."""
     given, facts = known.specification, verdict.facts
-    outcome = facts.get("outcome") if is_answered(verdict) else "defer"
+    outcome = facts.get("outcome", "defer") if is_answered(verdict) else "defer"
     settings = facts.get("settings") or {}
     whole = {
         "schema_version": 1,
@@ -87,7 +88,7 @@ def _effect(effect: Json | None) -> Json | None:
     if not effect or not effect["tasks"]:
         return None
     return {
-        "mean": decimal(round(effect["sum"] / effect["tasks"])),
+        "mean": decimal(round(Fraction(effect["sum"], effect["tasks"]))),
         "n": effect["tasks"],
         "per_task": {task: decimal(value) for task, value in effect["per_task"].items()},
     }

@@ -16,7 +16,7 @@ from typing import Any
 from tipstaff import declared
 from tipstaff.documents import strict_json
 from tipstaff.documents.base import Contract, Json, parse
-from tipstaff.documents.governed import SpecGate
+from tipstaff.documents.harness_settings import SpecGate
 from tipstaff.documents.modification import ProofFacts
 from tipstaff.documents.redaction import redact_text
 from tipstaff.documents.sandbox import SandboxResult
@@ -28,6 +28,7 @@ from tipstaff.sandbox import toolchain, transfer
 from tipstaff.sandbox.backend import RunSpec, workplace
 from tipstaff.sandbox.folder import temporary_folder
 from tipstaff.sandbox.toolchain import Host
+from tipstaff.sandbox.tree import content_sha256
 
 _ANSWER = "/scratch/answer.json"
 _MAX_DETAIL = 500
@@ -43,6 +44,7 @@ class _Answer(Contract):
 class _Asked:
     result: SandboxResult
     answer: bytes | None
+    code_sha256: str
 
     @property
     def why_not(self) -> str:
@@ -70,6 +72,7 @@ def prove(specification: Specification, isolation: Isolation) -> ProofFacts:
     return ProofFacts(
         status=status,
         detail=_shown(detail),
+        code_sha256=asked.code_sha256,
         backend=asked.result.backend,
         isolated=asked.result.isolated,
     )
@@ -111,6 +114,7 @@ def _ask(
     specification: Specification, reference: str, modification: Json | None, isolation: Isolation
 ) -> _Asked:
     with _folder(specification, reference) as work:
+        code_sha256 = content_sha256(work / "code")
         python = toolchain.find("python3", Host.current(specification.folder.resolve()))
         inside = PurePosixPath(workplace(python.readonly))
         job: dict[str, Any] = {
@@ -134,7 +138,7 @@ def _ask(
             readonly=python.readonly,
         )
         result, outputs = isolation.strongest().run(spec)
-    return _Asked(result, outputs.get(_ANSWER))
+    return _Asked(result, outputs.get(_ANSWER), code_sha256)
 
 
 @contextmanager

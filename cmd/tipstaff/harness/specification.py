@@ -19,9 +19,8 @@ from tipstaff.documents.governed import (
     FileStates,
     GovernedSpec,
     Scores,
-    SpecGate,
-    SpecRules,
 )
+from tipstaff.documents.harness_settings import SpecGate, SpecRules
 from tipstaff.errors import ContractError
 from tipstaff.files import read_named
 

@@ -6,30 +6,19 @@ An approval lifts ``require_approval`` and nothing else, for exactly the content
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tipstaff.documents.approval import ApprovalRequest
-from tipstaff.documents.audit import Entry
-from tipstaff.documents.base import Json, parse
+from tipstaff.documents.base import parse
 from tipstaff.documents.input import ApprovalFacts, ChangeInput, control
 from tipstaff.documents.text import visible
 from tipstaff.documents.verdict import Verdict
+from tipstaff.enforce.approval_queue import Taken, record_expiry, record_step
 from tipstaff.enforce.enforcer import Enforcer, act_upon
 from tipstaff.enforce.pull_request import rejection
 from tipstaff.engine import Engine
 from tipstaff.evidence.repository import Repository
 from tipstaff.ledger import refusal
-from tipstaff.ledger.trail import NewRecord
 from tipstaff.project import timestamp
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What came of a person's step. ``token`` is what a second confirmation must present."""
-
-    verdict: Verdict
-    request: ApprovalRequest
-    token: str | None = None
 
 
 class Approver:
@@ -42,7 +31,7 @@ class Approver:
         self._enforcer = Enforcer(engine, repository, say=say)
         self.approvals = self._enforcer.approvals
 
-    def approve(self, key: str, *, token: str | None, note: str | None) -> Decision:
+    def approve(self, key: str, *, token: str | None, note: str | None) -> Taken:
         """Approve, or confirm for the first or second time where two confirmations are asked for.
 
         The change is judged again first, and a request that policy no longer lets a person approve stays as it is.
@@ -58,22 +47,22 @@ class Approver:
                 raise refusal.undecidable(request)
             refused = self._may("approve", request)
             if refused is not None:
-                return Decision(refused, request)
+                return Taken(refused, request)
             if request.status == "pending" and request.confirmations > 1 and token is None:
                 return self._confirm_first(request)
             verdict = self._judge_again(request)
             if not verdict.is_allowed:
-                return Decision(verdict, request)
+                return Taken(verdict, request)
             self._enforcer.demand_in_place(request)
             if request.status == "pending":
                 request = self.approvals.approve(
                     request.key, self._engine.actor, token=token, note=note
                 )
-                self._note("approved", request, {"note": visible(note or "")})
+                record_step(self._engine, "approved", request, {"note": visible(note or "")})
             self._enforcer.finish(verdict, request)
-            return Decision(verdict, self.approvals.consume(request.key))
+            return Taken(verdict, self.approvals.consume(request.key))
 
-    def reject(self, key: str, *, note: str | None) -> Decision:
+    def reject(self, key: str, *, note: str | None) -> Taken:
         """Reject; one step always suffices. Finishes a rejection that was cut off. Raises as ``approve`` does."""
         self.expire()
         with self.approvals.hold(key) as held:
@@ -82,19 +71,17 @@ class Approver:
                 raise refusal.undecidable(request)
             verdict = self._control("reject", request)
             if not verdict.is_allowed:
-                return Decision(verdict, request)
+                return Taken(verdict, request)
             if request.status == "pending":
                 request = self.approvals.reject(request.key, self._engine.actor, note=note)
-                self._note("rejected", request, {"note": visible(note or "")})
+                record_step(self._engine, "rejected", request, {"note": visible(note or "")})
             by = self._engine.actor.id
             self._enforcer.withdraw(verdict, request, rejection(request.decision_id, by, note))
-            return Decision(verdict, request)
+            return Taken(verdict, request)
 
     def expire(self) -> list[ApprovalRequest]:
         """Record each request whose time has come; nothing is ever carried out by it."""
-        return self.approvals.sweep(
-            lambda request: self._note("expired", request, {"expires_at": request.expires_at})
-        )
+        return self.approvals.sweep(lambda request: record_expiry(self._engine, request))
 
     def _was_cut_off(self, request: ApprovalRequest) -> bool:
         """Whether it is rejected and its pull request still open, as a killed process leaves it."""
@@ -105,11 +92,13 @@ class Approver:
             and change.state == "awaiting-approval"
         )
 
-    def _confirm_first(self, request: ApprovalRequest) -> Decision:
+    def _confirm_first(self, request: ApprovalRequest) -> Taken:
         verdict = self._control("approve", request)
         token = self.approvals.confirm_first(request.key, self._engine.actor)
-        self._note("first-confirmation", request, {"within_s": request.confirm_within_s})
-        return Decision(verdict, request, token)
+        record_step(
+            self._engine, "first-confirmation", request, {"within_s": request.confirm_within_s}
+        )
+        return Taken(verdict, request, token)
 
     def _may(self, act: str, request: ApprovalRequest) -> Verdict | None:
         """None where policy lets this actor do it; else the verdict that says no."""
@@ -134,14 +123,3 @@ class Approver:
             confirmations=request.confirmations,
         )
         return self._engine.decide(document, approval=facts)
-
-    def _note(self, entry: Entry, request: ApprovalRequest, detail: Json) -> None:
-        self._engine.trail.append(
-            NewRecord(
-                decision=entry,
-                target=f"approval:{request.key[:12]}",
-                detail={"key": request.key, **detail},
-                actor=self._engine.actor,
-                decision_id=request.decision_id,
-            )
-        )

@@ -193,6 +193,21 @@ test_overlay_that_asks_for_a_person_is_satisfied_by_the_stores_approval if {
 	testing.assert_verdict(approved, "allow", "modification.promoted")
 }
 
+# METADATA
+# custom:
+#   req: [PA-01, PA-04]
+test_promotion_waits_while_work_is_paused_unless_a_person_approved_it if {
+	paused := {"/context/pause/global": true}
+	waiting := _verdict(paused)
+	testing.assert_verdict(waiting, "require_approval", "pause.global")
+	waiting.facts.outcome == "defer"
+	approved := object.union_n([paused, _store, {"/evidence/approval": testing.stored_approval}])
+	testing.assert_verdict(_verdict(approved), "allow", "modification.promoted")
+	hard := _verdict(object.union(approved, {"/context/pause/hard": true}))
+	testing.assert_verdict(hard, "require_approval", "pause.global")
+	hard.facts.outcome == "defer"
+}
+
 test_overlay_that_denies_is_a_rejection if {
 	verdict := decision.verdict with input as testing.modification
 		with data.tipstaff.bundle as testing.bundle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tipstaff.cli.governed_harness.store import public, store_option
+from tipstaff.cli.governed_harness.store import store_option
 from tipstaff.cli.output import counted, json_option, print_json, print_table, say
 
 # Always counted; another status is where there is one.
@@ -34,7 +34,7 @@ def approvals(store: str, status: str, as_json: bool) -> int:
     for request in held:
         counts[request.status] = counts.get(request.status, 0) + 1
     if as_json:
-        print_json({"requests": [public(request) for request in found], "counts": counts})
+        print_json({"requests": [request.public() for request in found], "counts": counts})
         return 0
     print_table(
         ["KEY", "STATUS", "URGENCY", "EXPIRES", "WHAT"],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tipstaff.cli.governed_harness.store import public, store_option
+from tipstaff.cli.governed_harness.store import store_option
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.documents.text import visible
 
@@ -59,7 +59,7 @@ def _report(store: str, as_json: bool, decide: Callable[[ApprovalQueue], Taken])
     with Engine.open(say=say) as engine:
         taken = decide(ApprovalQueue(engine, open_store(store)))
     if as_json:
-        shown = {"request": public(taken.request), "token": taken.token}
+        shown = {"request": taken.request.public(), "token": taken.token}
         print_json({"verdict": taken.verdict.model_dump(by_alias=True), **shown})
     elif taken.token is None:
         click.echo(f"request {taken.request.key} is {taken.request.status}")

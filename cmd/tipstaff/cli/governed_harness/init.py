@@ -8,9 +8,8 @@ import click
 
 from tipstaff.cli.completion import files
 from tipstaff.cli.output import json_option, print_json
+from tipstaff.cli.writing import demand_absent, demand_room, write_text
 from tipstaff.documents.text import visible
-from tipstaff.errors import ContractError
-from tipstaff.files import write_atomically
 
 _STARTER = Path(__file__).parents[2] / "starter" / "governed"
 _SCORES = {"governed-before.json": "before.json", "governed-after.json": "after.json"}
@@ -33,31 +32,15 @@ def init(out: str, demo: bool, force: bool, as_json: bool) -> int:
     wanted = {target: "demo.json" if demo else "skeleton.json"}
     if demo:
         wanted |= {target.parent / name: source for name, source in _SCORES.items()}
-    taken = [path for path in wanted if path.exists() or path.is_symlink()]
-    if taken and not force:
-        raise ContractError(
-            "file.exists",
-            "is there already",
-            file=str(taken[0]),
-            fix="name another file with --out, or replace it with --force",
-        )
+    otherwise = "name another file with --out"
+    demand_absent(target.parent, wanted, code="file.exists", otherwise=otherwise, force=force)
+    for path in wanted:
+        demand_room(path)
     for path, source in wanted.items():
-        _write(path, (_STARTER / source).read_bytes())
+        write_text(path, (_STARTER / source).read_text(encoding="utf-8"))
     written = [str(path) for path in wanted]
     if as_json:
         print_json({"written": written})
     else:
         click.echo("\n".join(visible(f"wrote {path}") for path in written))
     return 0
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        write_atomically(path, data, mode=0o644)
-    except OSError as error:
-        raise ContractError(
-            "file.unwritable",
-            error.strerror or str(error),
-            file=str(path),
-            fix="name a file in a folder that can be written",
-        ) from error

@@ -15,8 +15,7 @@ from tipstaff.cli.governed_harness.shown import (
     strict_refs_option,
 )
 from tipstaff.cli.output import json_option, print_json, say
-from tipstaff.errors import ContractError
-from tipstaff.files import write_atomically
+from tipstaff.cli.writing import demand_room, write_text
 
 
 @click.command()
@@ -40,11 +39,13 @@ def run(spec: str, out: str | None, strict_refs: bool, as_json: bool) -> int:
     specification = load(Path(spec))
     if strict_refs:
         demand_listed(specification)
+    if out is not None:
+        demand_room(Path(out))
     with Engine.open(say=say) as engine:
         judged = Pipeline(engine, specification, say=say).run()
     receipt = judged.receipt
     if out is not None:
-        _write(Path(out), json.dumps(receipt.model_dump(), indent=2) + "\n")
+        write_text(Path(out), json.dumps(receipt.model_dump(), indent=2) + "\n")
     if as_json:
         print_json(receipt.model_dump())
     else:
@@ -52,16 +53,3 @@ def run(spec: str, out: str | None, strict_refs: bool, as_json: bool) -> int:
     if receipt.promoted:
         return 0
     return 1 if judged.is_answered else 3
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        write_atomically(path, text.encode(), mode=0o644)
-    except OSError as error:
-        raise ContractError(
-            "file.unwritable",
-            error.strerror or str(error),
-            file=str(path),
-            field="--out",
-            fix="name a file in a folder that can be written; the decision is on record",
-        ) from error

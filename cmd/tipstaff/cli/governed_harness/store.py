@@ -1,26 +1,8 @@
-"""What the verbs of an approval store share."""
+"""The option that names an approval store."""
 
 from __future__ import annotations
 
 import click
-
-from tipstaff.documents.approval import ApprovalRequest
-
-SHOWN = (
-    "key",
-    "status",
-    "kind",
-    "what",
-    "why",
-    "evidence",
-    "risk",
-    "alternatives",
-    "urgency",
-    "digest",
-    "created_at",
-    "expires_at",
-    "decided_by",
-)
 
 store_option = click.option(
     "--store",
@@ -28,9 +10,3 @@ store_option = click.option(
     metavar="PATH",
     help="File of JSON lines that holds requests and decisions, or the URL of a PostgreSQL database.",
 )
-
-
-def public(request: ApprovalRequest) -> dict[str, object]:
-    """What of a request is shown as JSON."""
-    plain = request.model_dump(by_alias=True)
-    return {name: plain[name] for name in SHOWN}
