@@ -60,14 +60,15 @@ class Tape:
                 "incomplete", f"a message is larger than {self.limits['message_bytes']} bytes"
             )
             return None
+        for name, value in self.secrets.items():
+            if value.encode() in data:
+                self.fail("incomplete", f"the server sends the value of the header {name} back")
+                return None
         try:
             message = jsonrpc_message_adapter.validate_json(data, by_name=False)
         except ValueError as error:
             self._outside(data, error)
             return None
-        for name, value in self.secrets.items():
-            if value.encode() in data:
-                self.fail("incomplete", f"the server sends the value of the header {name} back")
         if isinstance(message, (JSONRPCResponse, JSONRPCError)):
             refused_unread = message.id is None and self.asked
             self.answers.setdefault(

@@ -163,12 +163,20 @@ def main():
     try:
         index["sessions"], files = numbered(site.sessions())
     except Fault as fault:
-        message = fault.message
-        for name, value in job["headers"].items():
-            message = message.replace(value, f"[{name}]")
-        index["fault"] = {"code": fault.code, "message": message}
+        index["fault"] = {"code": fault.code, "message": fault.message}
     index["report"] = site.report()
-    leave(sys.argv[1], index, files)
+    leave(sys.argv[1], scrubbed(index, job["headers"]), files)
+
+
+def scrubbed(value, headers):
+    """The value with no header's value in any of its texts."""
+    if isinstance(value, str):
+        for name, secret in headers.items():
+            value = value.replace(secret, f"[{name}]")
+        return value
+    if isinstance(value, dict):
+        return {key: scrubbed(item, headers) for key, item in value.items()}
+    return [scrubbed(item, headers) for item in value] if isinstance(value, list) else value
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from support.observing import serving
 from support.pinned import DELETE, FORECAST, STATIONS, Pinned
 from support.workshop import Workshop
 from tipstaff.documents.contract import read_snapshot
@@ -177,3 +178,22 @@ def test_call_that_fails_or_is_of_another_tool_now_is_no_canary(pinned: Pinned) 
     pinned.pin.unlink()
     done = pinned.run(*call)
     assert (done.code, done.json["error"]["code"]) == (2, "contract.no_snapshot")
+
+
+@pytest.mark.req("C-14", "C-19")
+def test_canaries_of_a_server_at_a_url_are_calls_there(pinned: Pinned) -> None:
+    with serving("http", program="modern.py") as url:
+        pinned.workshop.configure(contracts={"servers": {"weather": {"url": url}}})
+        pinned.pin.unlink()
+        assert pinned.run("snapshot", "weather").code == 0
+        recorded(pinned, "--arguments", '{"place": "Rome"}', tool="forecast")
+        code, found = pinned.check()
+        assert (code, found["status"]) == (0, "unchanged")
+    port = url.split(":")[2].split("/")[0]
+    with serving("http", "rain", port, program="modern.py") as url:
+        code, found = pinned.check("--fail-on", "warning")
+    assert (code, found["status"]) == (1, "drift")
+    assert [change["kind"] for change in found["diff"]["findings"]] == ["behaviour_changed"]
+    code, found = pinned.check()
+    assert (code, found["error"]["code"]) == (3, "contract.unreachable")
+    assert [canary["status"] for canary in found["canaries"]] == ["not_run"]

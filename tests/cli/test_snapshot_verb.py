@@ -92,6 +92,8 @@ def test_server_that_cannot_be_observed_exits_with_3_and_writes_nothing(workshop
     done = taken(workshop, "gone", "--json")
     assert (done.code, done.json["error"]["code"]) == (3, "contract.incomplete")
     assert "no database at /var/lib/db" in done.json["error"]["message"]
+    assert done.json.keys() == {"error", "report"}
+    assert done.json["report"]["sandbox"]["isolated"] is True
     assert not pin(workshop).exists()
 
 

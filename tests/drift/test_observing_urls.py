@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from support.observing import SERVERS, On, modern
+from support.observing import On, modern, serving
 from support.observing import seen as seen_here
 from tipstaff.drift.observing.observe import observe
 from tipstaff.drift.observing.target import Observation, Target
@@ -19,18 +17,6 @@ from tipstaff.errors import ContractError, UnobservedError
 
 SECRET = "s3cret-value-of-a-header"
 Serve = Callable[..., str]
-
-
-@contextmanager
-def serving(*words: str, program: str = "web.py") -> Iterator[str]:
-    """The address of a server that runs meanwhile."""
-    argv = [sys.executable, str(SERVERS / program), *words]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        try:
-            yield f"http://127.0.0.1:{int(server.stdout.readline())}/mcp"
-        finally:
-            server.kill()
 
 
 @pytest.fixture

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,3 +54,15 @@ def modern(name: str = "weather", **more: tuple[str, ...]) -> Target:
 def seen(target: Target, *calls: Call, root: Path, backend: str = QUICK) -> Observation:
     """One observation."""
     return observe(target, On(backend), root=root, calls=calls)
+
+
+@contextmanager
+def serving(*words: str, program: str = "web.py") -> Iterator[str]:
+    """The address of a server that runs meanwhile."""
+    argv = [sys.executable, str(SERVERS / program), *words]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{int(server.stdout.readline())}/mcp"
+        finally:
+            server.kill()

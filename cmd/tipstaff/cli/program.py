@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tipstaff import __version__
 from tipstaff.errors import Error
+
+if TYPE_CHECKING:
+    from tipstaff.documents.observation import ObservationReport
 
 # Name: module below this package, and the line in `--help`.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -134,7 +137,7 @@ def _report(error: Error, argv: list[str]) -> int:
     for line in more:
         say(f"    {line}")
     say(f"fix: {error.fix}")
-    return _tell(error.diagnostics(), error.exit_code, argv)
+    return _tell(error.diagnostics(), error.exit_code, argv, getattr(error, "report", None))
 
 
 def _defect(error: Exception, argv: list[str]) -> int:
@@ -175,11 +178,18 @@ def _usage(error: click.ClickException) -> dict[str, str | None]:
     }
 
 
-def _tell(diagnostics: dict[str, str | None], code: int, argv: list[str]) -> int:
+def _tell(
+    diagnostics: dict[str, str | None],
+    code: int,
+    argv: list[str],
+    report: ObservationReport | None = None,
+) -> int:
+    """The error as one document, beside what was seen until then; returns the exit code."""
     ours = argv[: argv.index("--")] if "--" in argv else argv
     if "--json" in ours:
         from tipstaff.cli.output import print_json
         from tipstaff.documents.redaction import redact
 
-        print_json({"error": redact(diagnostics)})
+        seen = {"report": redact(report.model_dump(mode="json"))} if report else {}
+        print_json({"error": redact(diagnostics), **seen})
     return code

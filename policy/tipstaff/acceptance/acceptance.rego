@@ -7,6 +7,7 @@
 #   - input: schema["contract.schema"]
 package tipstaff.acceptance
 
+import data.tipstaff.approval
 import data.tipstaff.config
 import data.tipstaff.pause
 import data.tipstaff.reasons
@@ -76,10 +77,7 @@ deny contains reasons.of(rego.metadata.chain()) if {
 	not _is_another_person
 }
 
-_is_another_person if {
-	is_string(input.evidence.candidate.seen_by)
-	input.evidence.candidate.seen_by != input.context.actor.id
-}
+_is_another_person if approval.person(input.evidence.candidate.seen_by) != approval.person(input.context.actor.id)
 
 # METADATA
 # title: Hard pause

@@ -67,7 +67,7 @@ test_four_eyes_asks_for_another_person_than_who_had_it_observed if {
 	document := _with(four_eyes)
 	_said(document) == {"deny": {"accept.four_eyes"}, "grant": {"accept.granted"}}
 	_said(testing.with_facts(document, {"/evidence/candidate/seen_by": "bob@desk"})) == _granted
-	every nobody in [null, 5] {
+	every nobody in [null, 5, "alice@desk", "Alice@elsewhere"] {
 		_said(testing.with_facts(document, {"/evidence/candidate/seen_by": nobody})).deny == {"accept.four_eyes"}
 	}
 }

@@ -25,6 +25,17 @@ report := {
 }
 
 # METADATA
+# title: What stands against taking a contract up
+# description: All of it at once, for a change that does; each question about another input grades anew.
+judgement := {
+	"deny": deny,
+	"escalate": escalate,
+	"require_approval": require_approval,
+	"severity": severity,
+	"low_risk": low_risk,
+}
+
+# METADATA
 # title: Unknown act
 # description: The bundle knows no such act upon a contract.
 # custom:

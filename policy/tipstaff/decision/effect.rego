@@ -31,6 +31,8 @@ _lifted if {
 _lifted if {
 	_judges_modification
 	modification.is_approved
+	is_number(input.evidence.approval.confirmations)
+	input.evidence.approval.confirmations >= _needed_confirmations
 }
 
 # METADATA

@@ -29,22 +29,24 @@ _question(pin) := {
 	},
 }
 
-deny contains reason if {
+_judged[pin] := judgement if {
 	some pin in _compared
-	found := data.tipstaff.contract.deny with input as _question(pin)
-	some reason in found
+	judgement := data.tipstaff.contract.judgement with input as _question(pin)
+}
+
+deny contains reason if {
+	some judgement in _judged
+	some reason in judgement.deny
 }
 
 escalate contains reason if {
-	some pin in _compared
-	found := data.tipstaff.contract.escalate with input as _question(pin)
-	some reason in found
+	some judgement in _judged
+	some reason in judgement.escalate
 }
 
 require_approval contains reason if {
-	some pin in _compared
-	found := data.tipstaff.contract.require_approval with input as _question(pin)
-	some reason in found
+	some judgement in _judged
+	some reason in judgement.require_approval
 }
 
 # METADATA
@@ -67,9 +69,7 @@ _is_claimed(pin) if {
 
 _severity(pin) := data.tipstaff.drift.removal_is if {
 	_is_removed(pin)
-} else := severity if {
-	severity := data.tipstaff.contract.severity with input as _question(pin)
-}
+} else := _judged[pin].severity
 
 # METADATA
 # title: Contract that nobody measured
@@ -122,5 +122,5 @@ _is_observed(pin) if {
 additions contains pin.path if {
 	some pin in _compared
 	_is_observed(pin)
-	data.tipstaff.contract.low_risk with input as _question(pin)
+	_judged[pin].low_risk
 }

@@ -20,10 +20,9 @@ _sound("conformal", value) if value in data.tipstaff.guard.trial_results
 
 _sound("sequential", value) if value in data.tipstaff.guard.trial_results
 
-_sound(name, value) if {
-	name in {"risk", "deployment_risk"}
-	_is_share(value)
-}
+_sound("risk", value) if _is_share(value)
+
+_sound("deployment_risk", value) if _is_share(value)
 
 _sound("supplied", supplied) if {
 	every name in ["prover", "approval_store", "rollback"] {
@@ -63,8 +62,11 @@ _sound("rehearsal", rehearsal) if {
 	is_string(rehearsal.detail)
 }
 
-_sound(name, settings) if {
-	name in {"asked", "team"}
+_sound("asked", settings) if _are_settings_of_both(settings)
+
+_sound("team", settings) if _are_settings_of_both(settings)
+
+_are_settings_of_both(settings) if {
 	is_object(settings)
 	every group, values in object.filter(settings, ["gate", "rules"]) {
 		data.tipstaff.guard.modification_settings[group]

@@ -89,11 +89,7 @@ is_approved if {
 # description: The stage whose facts are still to be gathered; null where all that is needed is known.
 default needs := null
 
-needs := stop if {
-	stop in ["proof", "approval", "rollback"]
-	count(_said[stop].refuses) == 0
-	_is_open[stop]
-}
+needs := stop if _is_open[stop]
 
 _is_open := {"proof": proof.is_open, "approval": approval.is_open, "rollback": rollback.is_open}
 

@@ -191,6 +191,10 @@ test_overlay_that_asks_for_a_person_is_satisfied_by_the_stores_approval if {
 	facts := object.union(_store, {"/evidence/approval": testing.stored_approval})
 	approved := _verdict(facts) with data.org as _asking
 	testing.assert_verdict(approved, "allow", "modification.promoted")
+	other := {"/evidence/approval": object.union(testing.stored_approval, {"digest": testing.digest("0")})}
+	stale := _verdict(object.union(facts, other)) with data.org as _asking
+	testing.assert_verdict(stale, "require_approval", "approval.stale")
+	testing.assert_verdict(stale, "require_approval", "freeze.ask")
 }
 
 # METADATA
@@ -206,6 +210,21 @@ test_promotion_waits_while_work_is_paused_unless_a_person_approved_it if {
 	hard := _verdict(object.union(approved, {"/context/pause/hard": true}))
 	testing.assert_verdict(hard, "require_approval", "pause.global")
 	hard.facts.outcome == "defer"
+}
+
+test_stored_approval_must_have_as_many_confirmations_as_an_overlay_asks_for if {
+	twice := {"freeze": {"require_approval": {{"code": "freeze.two", "message": "m", "solution": "s", "confirmations": 2}}}}
+	facts := object.union(_store, {"/evidence/approval": testing.stored_approval})
+	once := _verdict(facts) with data.org as twice
+	testing.assert_verdict(once, "require_approval", "freeze.two")
+	confirmed := object.union(facts, {"/evidence/approval": object.union(testing.stored_approval, {"confirmations": 2})})
+	again := _verdict(confirmed) with data.org as twice
+	testing.assert_verdict(again, "allow", "modification.promoted")
+	every confirmations in [null, "2", {}] {
+		other := {"/evidence/approval": object.union(testing.stored_approval, {"confirmations": confirmations})}
+		verdict := _verdict(object.union(facts, other)) with data.org as twice
+		verdict.effect != "allow"
+	}
 }
 
 test_overlay_that_denies_is_a_rejection if {

@@ -4,23 +4,23 @@ package tipstaff.modification
 # title: The stages
 # description: Each with its status and the codes of what it says; those after the one that stops are skipped.
 stages := [stage |
-	some place, name in data.tipstaff.modification.order
-	stage := {"name": name, "status": _status(name, place), "codes": _codes(name, place)}
+	some name in data.tipstaff.modification.order
+	stage := {"name": name, "status": _status(name), "codes": _codes(name)}
 ]
 
 _place(name) := [place | some place, other in data.tipstaff.modification.order; other == name][0]
 
 _is_reached(_) if stop == null
 
-_is_reached(place) if place <= _place(stop)
+_is_reached(name) if _place(name) <= _place(stop)
 
-_status(_, place) := "skipped" if {
-	not _is_reached(place)
-} else := "not_required" if {
-	_name(place) != stop
-	not _said[_name(place)].applies
+_status(name) := "skipped" if {
+	not _is_reached(name)
 } else := "passed" if {
-	_name(place) != stop
+	name != stop
+	_said[name].applies
+} else := "not_required" if {
+	name != stop
 } else := _unproven if {
 	stop == "proof"
 	_unproven
@@ -28,11 +28,9 @@ _status(_, place) := "skipped" if {
 	count(_said[stop].refuses) > 0
 } else := "pending"
 
-_name(place) := data.tipstaff.modification.order[place]
-
 # The prover's own word for why there is no proof.
 _unproven := input.evidence.proof.status if input.evidence.proof.status in {"error", "timeout"}
 
-_codes(_, place) := [] if {
-	not _is_reached(place)
-} else := sort({reason.code | some reason in (_said[_name(place)].refuses | _said[_name(place)].waits)})
+_codes(name) := sort({reason.code | some reason in (_said[name].refuses | _said[name].waits)}) if {
+	_is_reached(name)
+} else := []

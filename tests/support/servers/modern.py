@@ -9,6 +9,8 @@ from mcp.server.mcpserver import MCPServer
 from mcp.types import Icon, ToolAnnotations
 from pydantic import Field
 
+SKY, PORT = sys.argv[2:] or ("clear", "0")
+
 server = MCPServer("weather", instructions="Ask for the forecast first.")
 
 
@@ -20,7 +22,7 @@ server = MCPServer("weather", instructions="Ask for the forecast first.")
 )
 def forecast(place: Annotated[str, Field(description="A town.")], days: int = 1) -> dict[str, Any]:
     """What the weather will be."""
-    return {"place": place, "days": days, "sky": "clear"}
+    return {"place": place, "days": days, "sky": SKY}
 
 
 @server.tool()
@@ -48,8 +50,8 @@ def station(name: str) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["http"]:
-        listener = socket.create_server(("127.0.0.1", 0))
+    if sys.argv[1:2] == ["http"]:
+        listener = socket.create_server(("127.0.0.1", int(PORT)))
         print(listener.getsockname()[1], flush=True)
         config = uvicorn.Config(server.streamable_http_app(), log_level="critical")
         uvicorn.Server(config).run(sockets=[listener])

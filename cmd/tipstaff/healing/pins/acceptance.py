@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,10 +21,11 @@ from tipstaff.drift.sight import first_sight, new_beside
 from tipstaff.drift.versions import declared_versions
 from tipstaff.engine import Engine
 from tipstaff.errors import ContractError
-from tipstaff.files import locked, write_atomically
+from tipstaff.files import write_atomically
 from tipstaff.healing.contracts import Found, asking, evidence, graded
 from tipstaff.healing.pins.baseline import Baseline, others, read_baseline
 from tipstaff.ledger.trail import NewRecord
+from tipstaff.pdp.places import held
 from tipstaff.project import prepare
 
 _LOCK_SECONDS = 30.0
@@ -58,7 +60,7 @@ def accept(engine: Engine, name: str, digest: str) -> Acceptance:
     store = Candidates(engine.project.state)
     candidate = store.find(name, digest)
     lock = prepare(engine.project.state) / "contracts.lock"
-    with locked(lock, timeout_s=_LOCK_SECONDS):
+    with held(lock, timeout_s=_LOCK_SECONDS):
         baseline = read_baseline(engine.project.root, name)
         changes = _changes(engine, baseline, candidate)
         document = _document(engine, baseline, candidate, digest, changes)
@@ -73,7 +75,8 @@ def accept(engine: Engine, name: str, digest: str) -> Acceptance:
         engine.redeem(verdict)
         _record(engine, done, name, candidate)
         _write(engine, done, name, baseline.path, found)
-    store.drop(name, digest)
+    with suppress(OSError):  # what is kept of it now is a copy
+        store.drop(name, digest)
     return Acceptance(verdict, baseline.digest, digest, shown, shown_diff, baseline.path)
 
 

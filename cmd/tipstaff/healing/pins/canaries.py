@@ -156,6 +156,8 @@ def renewed(pin: Snapshot, seen: Snapshot, found: Sequence[CheckedCanary] = ()) 
 def _renewed(canary: Canary, found: CheckedCanary | None) -> Canary:
     if found is None or found.status == "same":
         return canary
+    if found.status == "redefined":  # it was granted for another tool than this one
+        canary = canary.model_copy(update={"granted": False})
     if found.status == "unstable":
         return canary.model_copy(update={"stable": False})
     if found.new_fingerprint is None:

@@ -7,6 +7,7 @@
 #   - input: schema["modification.schema"]
 package tipstaff.modification.evidence
 
+import data.tipstaff.approval
 import data.tipstaff.modification.gate
 import data.tipstaff.modification.settings
 import data.tipstaff.reasons
@@ -44,15 +45,12 @@ deny contains reasons.of(rego.metadata.chain()) if {
 #   controls: [OWASP-ASI09]
 deny contains reasons.of(rego.metadata.chain()) if {
 	some attestation in _attestations
-	_same_person(attestation.producer, input.subject.id)
+	approval.person(attestation.producer) == approval.person(input.subject.id)
 }
 
-_same_person(one, other) if _person(one) == _person(other)
-
-_person(id) := lower(trim_space(split(id, "@")[0]))
-
 _attestations := [attestation |
-	some attestation in [_scores.before_attestation, _scores.after_attestation]
+	some name in ["before_attestation", "after_attestation"]
+	attestation := _scores[name]
 	is_object(attestation)
 ]
 

@@ -41,6 +41,12 @@ test_attestation_must_be_of_this_source_and_of_somebody_else if {
 		own := object.union(_attested, {place: {"producer": "Alice@elsewhere", "source_sha256": testing.digest("5")}})
 		_said(own).deny == {"evidence.self_produced"}
 	}
+	alone := testing.without(
+		testing.modification_with({"/evidence/scores/after_attestation": {"producer": "eval", "source_sha256": testing.digest("0")}}),
+		["/evidence/scores/before_attestation"],
+	)
+	denied := evidence.deny with input as alone
+	testing.codes(denied) == {"evidence.stale"}
 }
 
 # METADATA
