@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from support.governed import PROVERS, Bench
+from support.schemas import demand
 from tipstaff.cli.governed_harness import VERBS
 
 

@@ -47,6 +47,7 @@ class Pipeline:
     engine: Engine
     specification: Specification
     caller: Caller = "cli"
+    store: str | None = None
     say: Say = field(default=lambda line: None)
 
     def plan(self) -> Judged:
@@ -183,7 +184,7 @@ class Pipeline:
         from tipstaff.ledger.approval_store import open_store
 
         named = self.store or self.specification.spec.approval_store
-        if named is None:  # our rules ask only where there is one; an overlay's may ask all the same
+        if named is None:  # our rules ask only where there is one; an overlay's may ask anyway
             raise ContractError(
                 "harness.no_store",
                 "policy asks a person, and nothing says where the answer is kept",
