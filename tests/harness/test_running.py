@@ -185,6 +185,9 @@ def test_person_is_asked_once_and_the_approval_is_of_exactly_this(bench: Bench) 
     assert (edited["outcome"], edited["approval"]["key"] != key) == ("defer", True)
     approved = bench.receipt(0, **given)
     assert (approved["outcome"], approved["approval"]["status"]) == ("promote", "approved")
+    decided = store.read_bytes()
+    assert bench.receipt(0, **given)["approval"]["status"] == "approved"
+    assert store.read_bytes() == decided, "a run applies nothing, so that it uses no approval up"
 
 
 @pytest.mark.req("HP-15")

@@ -8,7 +8,6 @@ from typing import Any, Literal
 from tipstaff.documents.base import Json, parse
 from tipstaff.documents.config import HarnessSettings
 from tipstaff.documents.harness_settings import SpecGate
-from tipstaff.documents.input import Subject
 from tipstaff.documents.modification import (
     GateSettings,
     ModificationInput,
