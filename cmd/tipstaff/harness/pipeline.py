@@ -106,7 +106,7 @@ class Pipeline:
             known = find_out(known)
 
     def _take(self) -> None:
-        """Let the id stand for this source before the promotion is on record; who is killed in between may run again."""
+        """Let the id stand for this source before the promotion is on record; one killed in between may run again."""
         source = self.specification.source_sha256
         self._demand_own(Modifications(self.engine.project.state).keep(*self._id(), source))
 
