@@ -10,8 +10,8 @@ from typing import Any
 import click
 import pytest
 
+from support.governed import changed
 from support.harness_page import EXAMPLE, STAGES, Page
-from support.harness_scene import changed
 from tipstaff.cli.program import program
 from tipstaff.surfaces.tools import TOOLS
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,19 @@ nothing = 5
 """
 
 
+def changed(**changes: Any) -> dict[str, Any]:
+    """The specification with members changed; ``modification__x`` is one of the modification, ``...`` takes it away."""
+    spec = deepcopy(SPEC)
+    for name, value in changes.items():
+        inside = name.removeprefix("modification__")
+        place = spec["modification"] if inside != name else spec
+        if value is ...:
+            place.pop(inside, None)
+        else:
+            place[inside] = value
+    return spec
+
+
 class Bench:
     """A folder outside any project, with a specification in it."""
 
@@ -93,13 +107,8 @@ class Bench:
         self.spec = root / "governed.json"
 
     def write(self, **changes: Any) -> None:
-        """Write the specification with members changed; ``modification__x`` changes one of the modification."""
-        spec = json.loads(json.dumps(SPEC))
-        for name, value in changes.items():
-            inside = name.removeprefix("modification__")
-            place = spec["modification"] if inside != name else spec
-            place[inside] = value
-        self.spec.write_text(json.dumps(spec))
+        """Write the specification with these changes."""
+        self.spec.write_text(json.dumps(changed(**changes)))
 
     def do(self, *arguments: str) -> Result:
         """Run a verb of the harness."""

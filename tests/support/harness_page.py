@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from support.command_line import Result, run
-from support.harness_scene import changed
+from support.governed import changed
 from tipstaff.project import Project
 from tipstaff.surfaces.calls import Desk
 from tipstaff.surfaces.principal import Principal

@@ -8,10 +8,10 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from support.governed import changed
 from tipstaff.cli import main
 from tipstaff.documents.audit import AuditRecord
 from tipstaff.documents.governed import Receipt
@@ -25,40 +25,9 @@ from tipstaff.ledger.trail import Trail
 from tipstaff.pdp.places import witness_folder
 
 PERSON = Actor(id="bob@desk", type="human")
-SPEC: dict[str, Any] = {
-    "artifact_id": "harness-1",
-    "modification": {
-        "modification_id": "m1",
-        "source": "def f(x):\n    return x + 1\n",
-        "target": "harness/f.py",
-        "requested_capabilities": [],
-        "risk": 0.05,
-    },
-    "before": {"parse": 0.8, "plan": 0.7},
-    "after": {"parse": 0.82, "plan": 0.72},
-    "gate": {"max_risk": 0.5, "canary_risk": 0.2},
-    "rules": {"min_effect": 0.01},
-    "contaminated": False,
-    "risk": 0.05,
-    "rollback_current": {"harness/f.py": "new"},
-    "rollback_previous": {"harness/f.py": "old"},
-}
 # What makes something durable: each is a point at which a run may be killed.
 _DURABLE = ("write", "fsync", "replace", "link")
 _NEVER = 1 << 30
-
-
-def changed(**changes: Any) -> dict[str, Any]:
-    """The specification with members changed; ``modification__x`` is one of the modification, ``...`` takes it away."""
-    spec = deepcopy(SPEC)
-    for name, value in changes.items():
-        inside = name.removeprefix("modification__")
-        place = spec["modification"] if inside != name else spec
-        if value is ...:
-            place.pop(inside, None)
-        else:
-            place[inside] = value
-    return spec
 
 
 class Scene:
@@ -164,12 +133,11 @@ class Scene:
                 found = event.get("status", "pending")
         return found
 
-    def demand_once(self) -> None:
-        """Nothing was promoted without an approval of its own, and no id stands for two sources."""
+    def demand_earned(self) -> None:
+        """Nothing was promoted without an approval of exactly it, and no id stands for two sources."""
         promoted = self.promoted()
-        approved = Counter(one["key"] for one in self.events() if one.get("status") == "approved")
-        for content, times in Counter(one["content_sha256"] for one in promoted).items():
-            assert times <= approved[content], f"{content} was promoted {times} times"
+        approved = {one["key"] for one in self.events() if one.get("status") == "approved"}
+        assert {one["content_sha256"] for one in promoted} <= approved
         sources: dict[str, str] = {}
         for one in promoted:
             kept = sources.setdefault(one["modification_id"], one["source_sha256"])
