@@ -47,7 +47,7 @@ def test_of_twenty_racing_deciders_one_writes_a_line(tmp_path: Path) -> None:
     assert request.status in ("approved", "rejected")
 
 
-@pytest.mark.promise("row 74")
+@pytest.mark.promise("A2", "row 74")
 def test_of_sixteen_who_use_one_approval_one_does(tmp_path: Path) -> None:
     store = _store(tmp_path)
     store.request(asked(A))

@@ -7,12 +7,15 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from support.racing import race
 from tipstaff.errors import DecisionError
 from tipstaff.pdp import archive
+from tipstaff.pdp import marks as marks_module
 from tipstaff.pdp.bundle import Bundle
 from tipstaff.pdp.identity import LARGEST
 from tipstaff.pdp.marks import STEP, Marks
@@ -177,6 +180,34 @@ def test_crash_between_the_two_copies_loses_nothing(tmp_path: Path) -> None:
     marks.file.write_bytes(before)
     assert marks.highest("org") == 8
     assert _refusal(lambda: marks.accept(OURS)) == "bundle.rollback"
+
+
+@pytest.mark.promise("B7")
+def test_crash_between_the_first_two_copies_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marks = Marks(tmp_path / "state")
+    real = marks_module.write_atomically
+
+    def crash(file: Path, data: bytes) -> None:
+        real(file, data)
+        if file == marks.witness:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(marks_module, "write_atomically", crash)
+        with pytest.raises(KeyboardInterrupt):
+            marks.accept(OURS)
+    assert marks.highest("org") == 7
+    assert _refusal(lambda: marks.accept(replace(OURS, sequence=6))) == "bundle.rollback"
+    assert marks.accept(replace(OURS, sequence=8, digest="b"))
+
+
+@pytest.mark.promise("B7")
+def test_of_many_who_are_first_at_once_each_is_accepted(tmp_path: Path) -> None:
+    for number in range(20):
+        marks = Marks(tmp_path / f"state{number}")
+        assert race([partial(marks.accept, OURS)] * 8) == [("done", 0)] * 8
 
 
 def test_state_that_moves_with_its_project_keeps_its_marks(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ class Marks:
         self._place = os.path.realpath(state)
         self.file = state / "bundles" / "marks.json"
         self.witness = self._witness(self._place)
+        self._lock = self.file.with_name("lock")
 
     def accept(self, bundle: Bundle) -> bool:
         """Hold the bundle against its mark, and move the mark up to it; whether it moved.
@@ -63,7 +64,7 @@ class Marks:
         if self._agrees(bundle, self.read()):
             return False
         with self._writing():
-            marks = self.read()
+            marks = self._read()
             if self._agrees(bundle, marks):
                 return False
             self._write({**marks, _name(bundle): Mark(bundle.sequence, bundle.digest)})
@@ -91,8 +92,18 @@ class Marks:
 
     def read(self) -> dict[str, Mark]:
         """The marks by bundle name and signer, both copies being sound; none where nothing was accepted yet."""
+        try:
+            return self._read()
+        except DecisionError:
+            if not self._lock.exists():
+                raise
+        # Somebody else may have been between the two copies.
+        with self._writing():
+            return self._read()
+
+    def _read(self) -> dict[str, Mark]:
         own, seen = _load(self.file), _load(self.witness)
-        if own is None and seen is None:
+        if seen is None and not (own and own[1]):
             return {}
         if own is None:
             _lost(self.file, "the state folder's copy is missing")
@@ -134,19 +145,24 @@ class Marks:
             _refuse("bundle.revision_reused", bundle, "another content was accepted under it")
         return bundle.sequence == mark.sequence
 
-    def _write(self, marks: dict[str, Mark]) -> None:
+    def _document(self, marks: dict[str, Mark]) -> bytes:
         body = {name: [mark.sequence, mark.digest] for name, mark in marks.items()}
         document = {"schema_version": 1, "place": self._place, "marks": body}
-        data = canonical({**document, "sha256": _digest(document)}) + b"\n"
+        return canonical({**document, "sha256": _digest(document)}) + b"\n"
+
+    def _write(self, marks: dict[str, Mark]) -> None:
+        if not self.file.exists():
+            # A crash between the first two copies must not look like a copy that somebody took away.
+            write_atomically(self.file, self._document({}))
         for file in (self.witness, self.file):
             remove_leftovers(file)
-            write_atomically(file, data)
+            write_atomically(file, self._document(marks))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
             private_folder(self.file.parent)
-            with locked(self.file.with_name("lock"), timeout_s=_LOCK_S):
+            with locked(self._lock, timeout_s=_LOCK_S):
                 yield
         except OSError as error:
             raise DecisionError(
