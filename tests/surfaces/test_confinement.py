@@ -176,6 +176,25 @@ def test_file_outside_the_listed_folders_is_refused_and_nothing_of_it_is_told(
 
 
 @pytest.mark.req("M-04")
+def test_link_that_is_put_in_the_way_after_the_look_leads_nowhere(
+    agent: Caller, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    (outside / "deep").mkdir(parents=True)
+    (outside / "deep/before.json").write_text(json.dumps(attested({"parse": 0.8, "plan": 0.7})))
+    (inside / "folder").symlink_to(outside)
+    for name in ("READ_DIRS", "WRITE_DIRS"):
+        monkeypatch.setenv(f"TIPSTAFF_SURFACE_{name}", str(inside))
+    # As if the folder had been a plain one when it was looked at.
+    monkeypatch.setattr("os.path.realpath", lambda path, **_: os.path.normpath(path))
+    inner = inside / "folder/deep"
+    refused(agent.harness(a_spec(before=f"{inner}/before.json")), "surface.read", "before")
+    refused(agent.harness(out=f"{inner}/receipt.json"), "surface.write", "out")
+    assert [path.name for path in (outside / "deep").iterdir()] == ["before.json"]
+
+
+@pytest.mark.req("M-04")
 def test_file_in_a_listed_folder_is_read(
     agent: Caller, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -264,6 +283,36 @@ def test_only_the_operators_store_counts_whatever_a_specification_names(
     assert len(pinned.read_text().splitlines()) == 1
     assert run(*approve[:3], pinned, "--key", found["approval"]["key"], cwd=root).code == 0
     assert agent.harness(a_spec(approval_store=str(pinned)))["promoted"] is True
+
+
+@pytest.mark.req("AP-06")
+def test_operators_store_with_a_key_believes_no_decision_that_is_not_vouched_for(
+    agent: Caller, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pinned, key = tmp_path / "pinned.jsonl", tmp_path / "key"
+    key.write_bytes(bytes(range(32)))
+    key.chmod(0o600)
+    monkeypatch.setenv("TIPSTAFF_APPROVAL_STORE", str(pinned))
+    spec = a_spec(approval_store=str(pinned))
+    name = agent.harness(spec)["approval"]["key"]
+    approve = ("governed-harness", "approve", "--store", pinned, "--key", name)
+    assert agent.workshop.run(*approve).code == 0
+    monkeypatch.setenv("TIPSTAFF_APPROVAL_MAC_KEY", str(key))
+    found = agent.harness(spec)
+    assert (found["ok"], found["error"]["code"]) == (False, "store.untrusted")
+
+
+@pytest.mark.req("KG-06", "HP-13")
+def test_scores_over_mcp_are_of_this_source_and_of_somebody_else(agent: Caller) -> None:
+    plain = a_spec(before={"parse": 0.8}, after={"parse": 0.9})
+    stale = a_spec(after=attested({"parse": 0.9, "plan": 0.9}, source="another source"))
+    own = a_spec(after={**attested({"parse": 0.9, "plan": 0.9}), "producer": "agent-7@elsewhere"})
+    told = [agent.harness(spec) for spec in (plain, stale, own)]
+    assert [(each["ok"], each["outcome"], each["codes"][0]) for each in told] == [
+        (True, "defer", "evidence.unattested"),
+        (True, "reject", "evidence.stale"),
+        (True, "reject", "evidence.self_produced"),
+    ]
 
 
 @pytest.mark.req("AP-06")

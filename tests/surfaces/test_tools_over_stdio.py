@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from support.command_line import run
-from support.hosts import a_spec, answers, hosted, records
+from support.hosts import PROGRAM, WIDE_S, a_spec, answers, hosted, records
 from tipstaff.surfaces.stdio import MAX_LINE, Rejected, read_message
 
 # Every tool that there is, with the members of its arguments, for each scope.
@@ -166,6 +168,22 @@ def test_notification_with_an_id_and_half_a_line_are_no_messages(
     assert records(project) == []
 
 
+def test_host_that_leaves_without_reading_ends_the_server_quietly(project: Path) -> None:
+    with subprocess.Popen(
+        [*PROGRAM, "mcp", "serve"],
+        cwd=project,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as server:
+        assert server.stdin and server.stdout and server.stderr
+        server.stdout.close()
+        server.stdin.write(b"no message\n" * 3)
+        server.stdin.flush()
+        assert server.wait(WIDE_S) == 0
+        assert server.stderr.read() == b""
+
+
 @pytest.mark.promise("M8", "row 119")
 def test_request_that_is_delivered_five_times_at_once_has_one_effect_and_one_answer(
     project: Path,
@@ -188,3 +206,13 @@ def test_request_that_is_delivered_five_times_at_once_has_one_effect_and_one_ans
     assert len(store.read_text().splitlines()) == 1
     called = [record for record in records(project) if record.decision == "called"]
     assert len(called) == 5
+
+
+def test_no_other_verb_waits_for_the_sdk_to_be_loaded(project: Path) -> None:
+    (project / "governed.json").write_text(json.dumps(a_spec(prover="wiring:proves")))
+    code = (
+        "import sys; from tipstaff.cli import main;"
+        "main(['mcp', '--help']); main(['governed-harness', 'plan', '--strict-refs', '--spec', 'governed.json']);"
+        "assert not {'mcp', 'mcp_types', 'anyio'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=project, check=True, capture_output=True)

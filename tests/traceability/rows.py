@@ -174,6 +174,7 @@ ROWS = {
     "M-02": "a refusal is an ordinary answer over MCP, and an error names the field",
     "M-03": "a reference over MCP is on the operator's lists, or is not looked for",
     "M-04": "over MCP nothing is read or written outside the operator's folders",
+    "KG-06": "evidence is bound to the source it is of, whoever brings it",
     "M-08": "a caller over MCP is an agent, and what it proposes is untrusted",
     "M-06": "no tool approves, lists approvals, pauses, changes policy or reads the vault",
     "HS-12": "an approval's key is the content's digest after the prefix",
