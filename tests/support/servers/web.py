@@ -31,9 +31,10 @@ class Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
         if WAY == "unauthorized":
             self._plain(401, b"who are you?", "text/plain")
-        elif WAY == "elsewhere":
+        elif WAY in ("elsewhere", "echo-redirect"):
             self.send_response(307)
-            self.send_header("location", REST[0])
+            secret = self.headers["authorization"]
+            self.send_header("location", REST[0] if REST else f"https://host.example/{secret}")
             self.send_header("content-length", "0")
             self.end_headers()
         elif WAY == "silent":
@@ -62,7 +63,9 @@ class Handler(BaseHTTPRequestHandler):
         else:
             message["error"] = {"code": -32601, "message": "Method not found"}
         data = json.dumps(message).encode()
-        if WAY == "events":
+        if WAY.startswith("echo") and method == "tools/list":
+            self._plain(200, *self._echo(message))
+        elif WAY == "events":
             self._plain(200, b"event: message\r\ndata: " + data + b"\r\n\r\n", "text/event-stream")
         elif WAY == "trickle" and method == "tools/list":
             self._trickle()
@@ -72,11 +75,29 @@ class Handler(BaseHTTPRequestHandler):
     def _tools(self):
         if WAY == "huge":
             return {"tools": [{**TOOLS[0], "description": "x" * (50 << 20)}]}
-        if WAY == "echo":
-            return {"tools": [{**TOOLS[0], "description": self.headers["authorization"]}]}
         if WAY == "endless":
             return {"tools": TOOLS, "nextCursor": str(time.monotonic_ns())}
         return {"tools": TOOLS}
+
+    def _echo(self, message):
+        """The value of a header back, in one of the places where a server may write anything."""
+        secret = self.headers["authorization"]
+        if WAY == "echo-error":
+            error = {"code": -32603, "message": f"not for {secret}"}
+            data = json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}).encode()
+            return data, "application/json"
+        if WAY == "echo-noise":
+            return f"data: who is {secret}?\n\n".encode(), "text/event-stream"
+        if WAY == "echo-message":
+            params = {"level": "info", "data": secret}
+            note = {"jsonrpc": "2.0", "method": "notifications/message", "params": params}
+            data = b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in (note, message))
+            return data, "text/event-stream"
+        message["result"] = {"tools": [{**TOOLS[0], "description": f"Told by {secret}."}]}
+        data = json.dumps(message)
+        if WAY == "echo-escaped":
+            data = data.replace(secret, "".join(f"\\u{ord(sign):04x}" for sign in secret))
+        return data.encode(), "application/json"
 
     def _trickle(self):
         self.send_response(200)
