@@ -13,7 +13,7 @@ import sys
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), *sys.argv[2:]]
 
 import anyio
-from outcome import NOT_PROBED, inner, leave, numbered
+from outcome import NOT_PROBED, heard, inner, leave, numbered
 from session import Gone, converse
 from stdio import Server, end_others, streams, worked
 from tape import Fault, Tape
@@ -82,7 +82,6 @@ class Observing:
             for what, times in watcher.tried.items():
                 tried[what] = tried.get(what, 0) + times
         works = bool(self.watchers) and all(watcher.works for watcher in self.watchers)
-        noise = [line for tape in self.tapes for line in tape.noise]
         if not works:
             tried |= counters()
         return {
@@ -93,10 +92,7 @@ class Observing:
             ],
             "attempts_left_out": sum(watcher.left_out for watcher in self.watchers),
             "written": left_behind(kept["written"]),
-            "noise": noise[: kept["noise"]],
-            "noise_lines": sum(tape.noise_lines for tape in self.tapes),
-            "notifications": sum(tape.notifications for tape in self.tapes),
-            "requests": sorted({method for tape in self.tapes for method in tape.requests}),
+            **heard(self.tapes, kept["noise"]),
             "stderr": self.last_words,
             "received_bytes": sum(tape.received for tape in self.tapes),
         }

@@ -23,6 +23,16 @@ def inner(error):
     return other
 
 
+def heard(tapes, most):
+    """What came in all sessions beside answers."""
+    return {
+        "noise": [line for tape in tapes for line in tape.noise][:most],
+        "noise_lines": sum(tape.noise_lines for tape in tapes),
+        "notifications": sum(tape.notifications for tape in tapes),
+        "requests": sorted({method for tape in tapes for method in tape.requests}),
+    }
+
+
 def numbered(sessions):
     """The sessions with the number of a line in place of each answer, and the lines, one list for each file."""
     files = []

@@ -15,7 +15,7 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), *sys.argv[2:]]
 import anyio
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
-from outcome import NOT_PROBED, inner, leave, numbered
+from outcome import NOT_PROBED, heard, inner, leave, numbered
 from session import Gone, converse
 from tape import Fault, Tape
 
@@ -114,7 +114,7 @@ class Site:
     def _client(self, tape):
         async def tee(response):
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-            place = response.headers.get("location", "")
+            place = scrubbed(response.headers.get("location", ""), self.job["headers"])
             if response.status_code >= 300:
                 to = f" to {place[:200]}, which is not followed" if response.is_redirect else ""
                 self.status = f" (HTTP {response.status_code}{to})"
@@ -131,15 +131,11 @@ class Site:
 
     def report(self):
         """What happened besides."""
-        noise = [line for tape in self.tapes for line in tape.noise]
         return {
             "watched": "nothing",
             "attempts": [],
             "written": [],
-            "noise": noise[: self.job["limits"]["kept"]["noise"]],
-            "noise_lines": sum(tape.noise_lines for tape in self.tapes),
-            "notifications": sum(tape.notifications for tape in self.tapes),
-            "requests": sorted({method for tape in self.tapes for method in tape.requests}),
+            **heard(self.tapes, self.job["limits"]["kept"]["noise"]),
             "stderr": "",
             "received_bytes": self.tapes[-1].received if self.tapes else 0,
         }

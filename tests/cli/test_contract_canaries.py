@@ -180,6 +180,21 @@ def test_call_that_fails_or_is_of_another_tool_now_is_no_canary(pinned: Pinned) 
     assert (done.code, done.json["error"]["code"]) == (2, "contract.no_snapshot")
 
 
+@pytest.mark.promise("BR-09", "row 113")
+def test_grant_of_a_call_ends_with_the_tool_that_it_was_given_for(pinned: Pinned) -> None:
+    recorded(pinned, "--grant", tool="delete_station")
+    [canary] = read_snapshot(pinned.pin).canaries
+    assert canary.granted
+    pinned.tell(tools=[{**DELETE, "description": "Delete all."}, FORECAST, STATIONS])
+    _, found = pinned.check()
+    assert [one["status"] for one in found["canaries"]] == ["redefined"]
+    assert pinned.run("accept", "weather", "--digest", found["new_digest"]).code == 0
+    [canary] = read_snapshot(pinned.pin).canaries
+    assert not canary.granted
+    code, found = pinned.check()
+    assert (code, [one["status"] for one in found["canaries"]]) == (3, ["forbidden"])
+
+
 @pytest.mark.req("C-14", "C-19")
 def test_canaries_of_a_server_at_a_url_are_calls_there(pinned: Pinned) -> None:
     with serving("http", program="modern.py") as url:

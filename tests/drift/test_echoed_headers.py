@@ -15,6 +15,7 @@ from tipstaff.drift.observing.target import Target
 from tipstaff.errors import UnobservedError
 
 SECRET = "s3cret-value-of-a-header"
+BEGINNING = "s3cret"
 BACK = "sends the value of the header Authorization back"
 PLACES = {
     "echo": BACK,
@@ -22,7 +23,7 @@ PLACES = {
     "echo-error": BACK,
     "echo-message": BACK,
     "echo-noise": BACK,
-    "echo-redirect": r"\[Authorization\], which is not followed",
+    "echo-redirect": "which is not followed",
 }
 
 
@@ -45,5 +46,5 @@ def test_value_of_a_header_that_comes_back_is_in_nothing_that_is_left(
     with serving(way) as url, pytest.raises(UnobservedError, match=PLACES[way]) as refusal:
         observe(Target("web", url=url, headers={"Authorization": "WEB_TOKEN"}), On(), root=tmp_path)
     assert len(left) > 1
-    assert SECRET.encode() not in b"".join(left)
-    assert SECRET not in repr((refusal.value.diagnostics(), refusal.value.report))
+    assert BEGINNING.encode() not in b"".join(left)
+    assert BEGINNING not in repr((refusal.value.diagnostics(), refusal.value.report))

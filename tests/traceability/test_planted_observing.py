@@ -98,3 +98,12 @@ def test_planted_fault_turns_a_test_of_the_promise_red(
     given: dict[str, Any] = {"tmp_path": tmp_path, "monkeypatch": monkeypatch, **values}
     plant(monkeypatch, tmp_path)
     demand_red(HOSTILE, name, given)
+
+
+def test_value_of_a_header_that_is_not_looked_for_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    driver("tape.py", "if holds(data, value):", "if False:")(monkeypatch, tmp_path)
+    name = "test_value_of_a_header_that_comes_back_is_in_nothing_that_is_left"
+    given = {"tmp_path": tmp_path, "monkeypatch": monkeypatch, "way": "echo"}
+    demand_red("drift/test_echoed_headers.py", name, given)

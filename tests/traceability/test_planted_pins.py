@@ -129,6 +129,12 @@ FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
         "test_no_two_contracts_render_alike",
         {},
     ),
+    "BR-09, row 113: a grant outlives its tool": (
+        python("tipstaff.healing.pins.canaries", "_renewed", lambda canary, _: canary),
+        CANARIES,
+        "test_grant_of_a_call_ends_with_the_tool_that_it_was_given_for",
+        {},
+    ),
     "BR-09, row 113: a hint suffices for a call": (
         data("canary", harmless_hints={}),
         CANARIES,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
 from tipstaff.cli.output import exit_code, json_option, print_json, print_table, print_verdict, say
 from tipstaff.cli.program import SuggestingGroup
-from tipstaff.documents.approval import ApprovalStatus
+from tipstaff.documents.approval import STATUSES
 from tipstaff.documents.text import visible
 from tipstaff.engine import Engine
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tipstaff.enforce.approval_queue import Taken
     from tipstaff.healing.approval import Approver
 
-_STATUSES = (*get_args(ApprovalStatus), "all")
+_STATUSES = (*STATUSES, "all")
 
 
 @click.group(cls=SuggestingGroup)
@@ -123,13 +123,7 @@ def _plain(value: object) -> str:
 
 def _report(decision: Taken, as_json: bool) -> int:
     if as_json:
-        print_json(
-            {
-                "verdict": decision.verdict.model_dump(by_alias=True),
-                "request": decision.request.public(),
-                "token": decision.token,
-            }
-        )
+        print_json(decision.public())
     elif decision.token is None:
         print_verdict(decision.verdict)
         click.echo(f"request {decision.request.key[:12]} is {decision.request.status}")

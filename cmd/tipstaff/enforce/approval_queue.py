@@ -32,6 +32,11 @@ class Taken:
     request: ApprovalRequest
     token: str | None = None
 
+    def public(self) -> Json:
+        """What is shown of it as JSON."""
+        verdict = self.verdict.model_dump(by_alias=True)
+        return {"verdict": verdict, "request": self.request.public(), "token": self.token}
+
 
 class ApprovalQueue:
     """Takes people's decisions on the requests of one store.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from tipstaff.documents.base import Json, parse
@@ -44,10 +44,6 @@ class Known:
     proof: ProofFacts | None = None
     approval: StoredApproval | None = None
     rehearsal: RehearsalFacts | None = None
-
-    def with_(self, **facts: Any) -> Known:
-        """The same, knowing more."""
-        return replace(self, **facts)
 
 
 def document(known: Known, engine: Engine) -> ModificationInput:

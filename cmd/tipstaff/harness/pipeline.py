@@ -7,7 +7,7 @@ for approval where policy asks for one, the record on the trail, and the receipt
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from tipstaff.documents.approval import ApprovalRequest
@@ -20,8 +20,8 @@ from tipstaff.enforce.approval_queue import record_expiry
 from tipstaff.engine import Engine
 from tipstaff.errors import ContractError, DecisionError
 from tipstaff.evidence import static_gate
-from tipstaff.harness.facts import Caller, Known, document
-from tipstaff.harness.receipt import is_answered, receipt
+from tipstaff.harness.facts import Caller, Known, content_sha256, document
+from tipstaff.harness.receipt import receipt
 from tipstaff.harness.specification import Specification
 from tipstaff.ledger.modifications import Modifications
 
@@ -55,7 +55,7 @@ class Pipeline:
         known = self._known("plan")
         asked = document(known, self.engine)
         verdict = self.engine.evaluate([asked])[0]
-        return Judged(receipt(verdict, asked, known), is_answered(verdict))
+        return Judged(receipt(verdict, asked, known), verdict.is_answered)
 
     def run(self) -> Judged:
         """Every stage in order; the decision is on record.
@@ -69,7 +69,7 @@ class Pipeline:
         asked = document(known, self.engine)
         verdict = self.engine.decide(asked)
         known = self._ask(verdict, asked, known)
-        return Judged(receipt(verdict, asked, known), is_answered(verdict))
+        return Judged(receipt(verdict, asked, known), verdict.is_answered)
 
     def _with_gate(self, known: Known) -> Known:
         """The settings of a gate that is only named."""
@@ -78,7 +78,7 @@ class Pipeline:
         from tipstaff.harness import reference
 
         self.say(f"asking {self.specification.gate_reference} for its settings, isolated")
-        return known.with_(gate=reference.gate(self.specification, self._isolation()))
+        return replace(known, gate=reference.gate(self.specification, self._isolation()))
 
     def _known(self, act: Literal["plan", "run"]) -> Known:
         self._demand_own(Modifications(self.engine.project.state).source(*self._id()))
@@ -118,10 +118,10 @@ class Pipeline:
             from tipstaff.harness import reference
 
             self.say(f"asking {given.spec.prover} for a proof, isolated")
-            return known.with_(proof=reference.prove(given, self._isolation()))
+            return replace(known, proof=reference.prove(given, self._isolation()))
 
         def look(known: Known) -> Known:
-            return known.with_(approval=self._stored(known))
+            return replace(known, approval=self._stored(known))
 
         def rehearse(known: Known) -> Known:
             from tipstaff.harness import rollback
@@ -129,7 +129,7 @@ class Pipeline:
             self.say("rehearsing the rollback, isolated")
             assert given.current is not None and given.previous is not None  # noqa: S101 (policy asks only then)
             rehearsal = rollback.rehearse(given.current, given.previous, self._isolation())
-            return known.with_(rehearsal=rehearsal)
+            return replace(known, rehearsal=rehearsal)
 
         yield "proof", prove
         yield "approval", look
@@ -145,8 +145,7 @@ class Pipeline:
         from tipstaff.ledger.approval_store import key_of
 
         self._store().sweep(lambda request: record_expiry(self.engine, request))
-        content = document(known, self.engine).resource.content_sha256
-        key = key_of(str(content), self.specification.spec.approval_key)
+        key = key_of(content_sha256(known, self.engine), self.specification.spec.approval_key)
         request = self._store().get(key)
         return StoredApproval(key=key, status="none") if request is None else _stored(request)
 
@@ -178,7 +177,7 @@ class Pipeline:
             )
         )
         self.say(f"a person is asked: {request.key}")
-        return known.with_(approval=_stored(request))
+        return replace(known, approval=_stored(request))
 
     def _store(self) -> ApprovalStore:
         from tipstaff.ledger.approval_store import open_store

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tipstaff.documents.base import Json, parse
-from tipstaff.documents.codes import CODES
 from tipstaff.documents.governed import Receipt, RollbackStep
 from tipstaff.documents.modification import ModificationInput, StoredApproval
 from tipstaff.documents.numbers import decimal
@@ -22,7 +21,7 @@ _STAGES = ("gate", "proof", "approval", "evidence", "promotion", "rollback")
 def receipt(verdict: Verdict, document: ModificationInput, known: Known) -> Receipt:
     """What may be said of the modification now; without an answer of policy it is deferred, and no stage passed."""
     given, facts = known.specification, verdict.facts
-    outcome = facts.get("outcome", "defer") if is_answered(verdict) else "defer"
+    outcome = facts.get("outcome", "defer") if verdict.is_answered else "defer"
     settings = facts.get("settings") or {}
     whole = {
         "schema_version": 1,
@@ -56,11 +55,6 @@ def receipt(verdict: Verdict, document: ModificationInput, known: Known) -> Rece
         "created_at": timestamp(),
     }
     return parse(Receipt, whole)
-
-
-def is_answered(verdict: Verdict) -> bool:
-    """Whether policy answered, rather than something standing in for its answer."""
-    return not any(code in CODES for code in verdict.codes)
 
 
 def _stages(facts: Json, document: ModificationInput) -> list[Json]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tipstaff.cli.writing import write_text
 from tipstaff.documents.contract import Snapshot, text
 from tipstaff.errors import ContractError
-from tipstaff.files import write_atomically
 from tipstaff.healing.pins.baseline import pin_path
 from tipstaff.project import find_root
 
@@ -27,15 +27,7 @@ def target(name: str, out: str | None) -> Path:
 
 def write(path: Path, found: Snapshot) -> None:
     """Write a snapshot; raises ``ContractError`` (``file.unwritable``)."""
-    try:
-        write_atomically(path, text(found).encode(), mode=0o644)
-    except OSError as error:
-        raise ContractError(
-            "file.unwritable",
-            error.strerror or str(error),
-            file=str(path),
-            fix="name a file in a folder that can be written",
-        ) from error
+    write_text(path, text(found))
 
 
 def counted(found: Snapshot) -> str:

@@ -59,8 +59,7 @@ def _report(store: str, as_json: bool, decide: Callable[[ApprovalQueue], Taken])
     with Engine.open(say=say) as engine:
         taken = decide(ApprovalQueue(engine, open_store(store)))
     if as_json:
-        shown = {"request": taken.request.public(), "token": taken.token}
-        print_json({"verdict": taken.verdict.model_dump(by_alias=True), **shown})
+        print_json(taken.public())
     elif taken.token is None:
         click.echo(f"request {taken.request.key} is {taken.request.status}")
     else:

@@ -14,15 +14,11 @@ from tipstaff.documents.contract_facts import CandidateFacts, ContractEvidence
 from tipstaff.documents.input import ContractInput, ContractResource
 from tipstaff.documents.verdict import Verdict
 from tipstaff.drift.candidates import Candidate, Candidates
-from tipstaff.drift.change import Change
-from tipstaff.drift.diff import diff
 from tipstaff.drift.screen import difference
-from tipstaff.drift.sight import first_sight, new_beside
-from tipstaff.drift.versions import declared_versions
 from tipstaff.engine import Engine
 from tipstaff.errors import ContractError
 from tipstaff.files import write_atomically
-from tipstaff.healing.contracts import Found, asking, evidence, graded
+from tipstaff.healing.contracts import Found, asking, evidence, found_in, graded
 from tipstaff.healing.pins.baseline import Baseline, others, read_baseline
 from tipstaff.ledger.trail import NewRecord
 from tipstaff.pdp.places import held
@@ -54,21 +50,21 @@ class Acceptance:
 def accept(engine: Engine, name: str, digest: str) -> Acceptance:
     """Let policy judge the acceptance of a candidate, record it, and only then write the snapshot.
 
-    Raises ``ContractError`` for what is no name or no digest, and where the file can't be written; ``ActionDenied`` for
-    a verdict that can't be carried out any more.
+    Raises ``ContractError`` for what is no name or no digest, for a snapshot of another server that can't be relied on,
+    and where the file can't be written; ``ActionDenied`` for a verdict that can't be carried out any more.
     """
     store = Candidates(engine.project.state)
     candidate = store.find(name, digest)
     lock = prepare(engine.project.state) / "contracts.lock"
     with held(lock, timeout_s=_LOCK_SECONDS):
         baseline = read_baseline(engine.project.root, name)
-        changes = _changes(engine, baseline, candidate)
-        document = _document(engine, baseline, candidate, digest, changes)
+        seen = _found(engine, baseline, candidate)
+        document = _document(engine, baseline, candidate, digest, seen)
         verdict = engine.decide(document)
-        found = candidate.snapshot if candidate else None
+        found = seen.new if seen else None
         shown = difference(baseline.snapshot, found) if found else None
-        is_graded = found is not None and "grades" in verdict.facts
-        shown_diff = graded(verdict, document, changes).diff if is_graded else None
+        is_graded = "grades" in verdict.facts
+        shown_diff = graded(verdict, document, seen.changes).diff if seen and is_graded else None
         done = Acceptance(verdict, baseline.digest, digest, shown, shown_diff, None)
         if not verdict.is_allowed or found is None:
             return done
@@ -80,14 +76,11 @@ def accept(engine: Engine, name: str, digest: str) -> Acceptance:
     return Acceptance(verdict, baseline.digest, digest, shown, shown_diff, baseline.path)
 
 
-def _changes(engine: Engine, baseline: Baseline, candidate: Candidate | None) -> tuple[Change, ...]:
+def _found(engine: Engine, baseline: Baseline, candidate: Candidate | None) -> Found | None:
     if candidate is None:
-        return ()
-    found, pin = candidate.snapshot, baseline.snapshot
-    beside = list(others(engine.project.root, baseline.name))
-    if pin is None:
-        return tuple(first_sight(found, beside))
-    return (*diff(pin, found), *new_beside(pin, found, beside))
+        return None
+    beside = others(engine.project.root, baseline.name, each=True)
+    return found_in(baseline.snapshot, candidate.snapshot, list(beside))
 
 
 def _document(
@@ -95,16 +88,13 @@ def _document(
     baseline: Baseline,
     candidate: Candidate | None,
     digest: str,
-    changes: tuple[Change, ...],
+    seen: Found | None,
 ) -> ContractInput:
     facts = ContractEvidence(status=baseline.status, changes=[])
-    if candidate is not None:
-        found, pin = candidate.snapshot, baseline.snapshot
-        versions = declared_versions(pin, found) if pin else ()
+    if candidate is not None and seen is not None:
         seen_by = candidate.sighting.seen_by.id if candidate.sighting else None
-        facts = evidence(Found(found, baseline.digest, changes, versions), baseline.status)
-        kept = CandidateFacts(digest=found.digest, server=found.server_id, seen_by=seen_by)
-        facts = facts.model_copy(update={"candidate": kept})
+        kept = CandidateFacts(digest=seen.new.digest, server=seen.new.server_id, seen_by=seen_by)
+        facts = evidence(seen, baseline.status).model_copy(update={"candidate": kept})
     resource = ContractResource(id=baseline.name, old_digest=baseline.digest, new_digest=digest)
     return asking(engine, resource, "accept", facts)
 
