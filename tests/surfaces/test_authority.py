@@ -202,7 +202,18 @@ def test_defect_tells_the_caller_nothing_and_the_operator_all(
     found = caller(workshop).harness()
     assert found["error"]["code"] == "internal"
     assert "canary" not in json.dumps(found)
-    assert [each.decision for each in records(workshop.root)] == ["called", "failed"]
+    monkeypatch.setattr("tipstaff.harness.specification.from_object", breaks)
+    assert caller(workshop).harness()["error"]["code"] == "internal"
+    assert [each.decision for each in records(workshop.root)] == ["called", "failed", "refused"]
+
+
+@pytest.mark.req("M-07")
+def test_record_of_a_refusal_keeps_little_of_what_the_caller_wrote(workshop: Workshop) -> None:
+    found = caller(workshop).call_with("governed_harness", {"\u202e" + "x" * 1_000_000: 1})
+    assert found["ok"] is False
+    [record] = records(workshop.root)
+    assert len(record.model_dump_json()) < 2_000
+    assert "\u202e" not in record.detail["field"]
 
 
 @pytest.mark.req("M-06")

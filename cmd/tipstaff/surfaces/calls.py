@@ -77,17 +77,14 @@ class Desk:
             detail["arguments_sha256"] = strict_json.digest(arguments, domain=_DOMAIN)
             call = Call(self.project.current(), principal, arguments, Confinement(), self.say)
             work = _PREPARE[tool](call)
-        except Error as error:
-            self._record(
-                principal, tool, "refused", {**detail, "code": error.code, "field": error.field}
-            )
+        except Exception as error:
+            self._record(principal, tool, "refused", {**detail, **_why(error)})
             raise
         self._record(principal, tool, "called", detail)
         try:
             found: Json = redact({"ok": True, **work()})
         except Exception as error:
-            code = error.code if isinstance(error, Error) else _DEFECT
-            self._record(principal, tool, "failed", {**detail, "code": code})
+            self._record(principal, tool, "failed", {**detail, **_why(error)})
             raise
         return found
 
@@ -102,6 +99,13 @@ class Desk:
         )
         with Trail(self.project.state, witness=witness_folder()) as trail:
             trail.append(record)
+
+
+def _why(error: Exception) -> Json:
+    """What the trail keeps of an error; its field may be the caller's own word."""
+    if not isinstance(error, Error):
+        return {"code": _DEFECT}
+    return {"code": error.code, "field": error.field and visible(error.field, limit=_SHOWN)}
 
 
 def _defect(error: Exception) -> Error:
