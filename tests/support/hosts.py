@@ -18,6 +18,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from support.governed import SPEC, changed
 from support.workshop import Workshop
 from tipstaff.documents.audit import AuditRecord
 from tipstaff.ledger.trail import Trail
@@ -31,33 +32,14 @@ PROGRAM = (
     "-c",
     "import sys; from tipstaff.cli import main; sys.exit(main(sys.argv[1:]))",
 )
-SOURCE = "def f(x):\n    return x + 1\n"
+SOURCE: str = SPEC["modification"]["source"]
 WIDE_S = 120
 
 
 def a_spec(**changes: Any) -> dict[str, Any]:
     """A specification that promotes over MCP, its scores being vouched for; ``modification__x`` changes one inside."""
-    spec: dict[str, Any] = {
-        "artifact_id": "harness-1",
-        "modification": {
-            "modification_id": "m1",
-            "source": SOURCE,
-            "target": "harness/f.py",
-            "requested_capabilities": [],
-            "risk": 0.05,
-        },
-        "before": attested({"parse": 0.8, "plan": 0.7}),
-        "after": attested({"parse": 0.82, "plan": 0.72}),
-        "gate": {"max_risk": 0.5, "canary_risk": 0.2},
-        "rules": {"min_effect": 0.01},
-        "rollback_current": {"harness/f.py": "new"},
-        "rollback_previous": {"harness/f.py": "old"},
-    }
-    for name, value in changes.items():
-        inside = name.removeprefix("modification__")
-        place = spec["modification"] if inside != name else spec
-        place[inside] = value
-    return spec
+    vouched = {name: attested(SPEC[name]) for name in ("before", "after")}
+    return changed(**{**vouched, **changes})
 
 
 def attested(scores: Mapping[str, float], source: str = SOURCE) -> dict[str, Any]:
