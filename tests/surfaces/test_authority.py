@@ -208,9 +208,11 @@ def test_defect_tells_the_caller_nothing_and_the_operator_all(
 
 
 @pytest.mark.req("M-07")
-def test_record_of_a_refusal_keeps_little_of_what_the_caller_wrote(workshop: Workshop) -> None:
+def test_refusal_repeats_and_keeps_little_of_what_the_caller_wrote(workshop: Workshop) -> None:
     found = caller(workshop).call_with("governed_harness", {"\u202e" + "x" * 1_000_000: 1})
     assert found["ok"] is False
+    assert len(json.dumps(found)) < 10_000
+    assert "\u202e" not in "".join(filter(None, found["error"].values()))
     [record] = records(workshop.root)
     assert len(record.model_dump_json()) < 2_000
     assert "\u202e" not in record.detail["field"]

@@ -117,6 +117,9 @@ def _defect(error: Exception) -> Error:
 
 
 def failure(error: Error) -> Json:
-    """An error as a result."""
-    found: Json = redact({"ok": False, "error": error.diagnostics()})
-    return found
+    """An error as a result; it may repeat what the caller wrote, and so it is escaped and cut."""
+    told = {
+        name: text and visible(text, multiline=True)
+        for name, text in redact(error.diagnostics()).items()
+    }
+    return {"ok": False, "error": told}
