@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ INITIALIZE = {
     "clientInfo": {"name": "tests", "version": "1"},
 }
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+PROGRAM = "import sys; from tipstaff.cli import main; sys.exit(main(sys.argv[1:]))"
 _PATIENCE_S = 60
 
 
@@ -58,18 +58,19 @@ class Answer:
     @property
     def code(self) -> str | None:
         """The code of a refusal."""
+        if not self.headers.get("content-type", "").startswith("application/json"):
+            return None
         error = (self.json or {}).get("error")
         return ((error or {}).get("data") or {}).get("code")
 
 
 @dataclass
 class Caller:
-    """A client that says exactly what it is told to; it keeps one connection as long as the server does."""
+    """A client that says exactly what it is told to, on a connection for each request."""
 
     port: int
     token: str | None = None
     session: str | None = None
-    _connection: http.client.HTTPConnection | None = field(default=None, repr=False)
 
     def send(
         self, body: Any = b"", method: str = "POST", path: str = "/mcp", **headers: str | None
@@ -80,20 +81,14 @@ class Caller:
             wanted["Authorization"] = f"Bearer {self.token}"
         wanted |= {name.replace("_", "-"): value for name, value in headers.items()}
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        for is_last in (False, True):
-            connection = self._connection or http.client.HTTPConnection(
-                "127.0.0.1", self.port, timeout=_PATIENCE_S
-            )
-            self._connection = connection
-            try:
-                kept = {name: value for name, value in wanted.items() if value is not None}
-                connection.request(method, path, data, kept)
-                return self._read(connection)
-            except (http.client.HTTPException, ConnectionError):
-                self.close()
-                if is_last:
-                    raise
-        raise AssertionError("unreachable")
+        kept = {name: value for name, value in wanted.items() if value is not None}
+        with closing(
+            http.client.HTTPConnection("127.0.0.1", self.port, timeout=_PATIENCE_S)
+        ) as connection:
+            connection.request(method, path, data, kept)
+            response = connection.getresponse()
+            found = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, found, response.read())
 
     def call(self, method: str, name: Any = 1, /, **params: Any) -> Answer:
         """One request of JSON-RPC."""
@@ -105,20 +100,6 @@ class Caller:
         self.session = answer.headers.get("mcp-session-id")
         assert answer.status == 200, answer
         assert self.call("notifications/initialized", None).status == 202
-        return answer
-
-    def close(self) -> None:
-        """Hang up."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _read(self, connection: http.client.HTTPConnection) -> Answer:
-        response = connection.getresponse()
-        headers = {name.lower(): value for name, value in response.getheaders()}
-        answer = Answer(response.status, headers, response.read())
-        if headers.get("connection") == "close":
-            self.close()
         return answer
 
 
@@ -146,10 +127,9 @@ def process(
     root: Path, *options: str, transport: str = "http"
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A server in a process of its own; it is killed if it still runs at the end."""
-    source = "import sys; from tipstaff.cli import main; sys.exit(main(sys.argv[1:]))"
     words = ["mcp", "serve", "--transport", transport, *options]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    found = subprocess.Popen([sys.executable, "-c", source, *words], cwd=root, **pipes)
+    found = subprocess.Popen([sys.executable, "-c", PROGRAM, *words], cwd=root, **pipes)
     try:
         yield found
     finally:
@@ -179,12 +159,3 @@ def memory_kib(pid: int) -> int:
     status = Path(f"/proc/{pid}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
     return int(line.split()[1])
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process is still there."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True

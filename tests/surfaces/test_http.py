@@ -25,11 +25,9 @@ def port(workshop: Workshop) -> Iterator[int]:
 
 
 @pytest.fixture
-def caller(workshop: Workshop, port: int) -> Iterator[Caller]:
+def caller(workshop: Workshop, port: int) -> Caller:
     """A bearer who may propose."""
-    found = Caller(port, token(workshop.state, "desk"))
-    yield found
-    found.close()
+    return Caller(port, token(workshop.state, "desk"))
 
 
 def names(caller: Caller, name: str = "list") -> list[str]:
@@ -50,7 +48,6 @@ def test_tools_are_those_of_the_tokens_scope(workshop: Workshop, port: int, call
     [line] = workshop.records()[before:]
     assert (line["decision"], line["target"]) == ("refused", "mcp:propose_action")
     assert line["actor"] == {"id": "reader", "type": "agent"}
-    reader.close()
 
 
 @pytest.mark.req("M-07")
@@ -85,7 +82,6 @@ def test_revoked_or_expired_token_is_refused_at_the_next_call(
     late.begin()
     monkeypatch.setattr("tipstaff.engine.engine.timestamp", lambda: "2199-01-01T00:00:00.000000Z")
     assert late.call("tools/list", 2).code == "access.expired"
-    late.close()
 
 
 @pytest.mark.req("M-07")
@@ -97,8 +93,6 @@ def test_server_of_the_narrow_scope_refuses_wide_tokens(workshop: Workshop) -> N
         narrow = Caller(port, token(workshop.state, "narrow", "read"))
         narrow.begin()
         assert names(narrow) == ["governed_harness"]
-        for each in (wide, narrow):
-            each.close()
 
 
 def test_nobody_is_let_in_where_nobody_can_tell(
@@ -127,7 +121,6 @@ def test_session_of_another_token_is_refused_and_an_unknown_one_not_found(
     thief.session = None
     answer = thief.call("tools/list")
     assert (answer.status, answer.code) == (400, "mcp.session")
-    thief.close()
 
 
 def test_session_that_is_ended_is_gone(caller: Caller) -> None:
@@ -155,7 +148,6 @@ def test_id_that_races_itself_has_one_effect(workshop: Workshop, caller: Caller)
     def call() -> None:
         own = Caller(caller.port, caller.token, caller.session)
         statuses.append(own.call("tools/call", 7, **ACTION).status)
-        own.close()
 
     threads = [threading.Thread(target=call) for _ in range(5)]
     for thread in threads:
@@ -183,7 +175,6 @@ def test_sessions_and_their_ids_are_bounded(
         found.append(caller.call("ping", "a").status)
     assert found == [404, 200, 200]
     assert [other.call("ping", name).status for name in range(4)] == [200, 200, 200, 404]
-    other.close()
 
 
 @pytest.mark.req("M-07")

@@ -103,12 +103,11 @@ def port(workshop: Workshop) -> Iterator[int]:
 
 
 @pytest.fixture
-def caller(workshop: Workshop, port: int) -> Iterator[Caller]:
+def caller(workshop: Workshop, port: int) -> Caller:
     """A bearer with a session."""
     found = Caller(port, token(workshop.state, "desk"))
     found.begin()
-    yield found
-    found.close()
+    return found
 
 
 @pytest.mark.promise("M6", "row 118")

@@ -139,6 +139,7 @@ PROMISES = {
     "M4": "a hostile server cannot hang us",
     "M5": "authority comes from the channel, and from nothing that is said in it",
     "M6": "no page of a browser gets in",
+    "M7": "messages that nobody would send do no harm",
     "M8": "a request that is delivered again has one effect",
     "row 108": "a word, a schema, a default, a hint or an instruction changes",
     "row 109": "tools added, removed, renamed or reordered",
