@@ -7,6 +7,7 @@
 package tipstaff.modification.approval
 
 import data.tipstaff.approval
+import data.tipstaff.config
 import data.tipstaff.modification.settings
 import data.tipstaff.reasons
 
@@ -81,6 +82,21 @@ _is_decided if _approval.status in {"approved", "rejected"}
 deny contains reasons.of(rego.metadata.chain()) if {
 	required
 	_approval.status == "rejected"
+}
+
+# METADATA
+# title: Approved by who measured
+# description: The configuration demands four eyes, and who approved also stands for the scores.
+# custom:
+#   code: approval.measurer
+#   message: who measured may not approve
+#   solution: have another person approve, or another one measure
+#   controls: [OWASP-ASI09]
+require_approval contains reasons.of(rego.metadata.chain()) if {
+	required
+	config.four_eyes
+	some side in ["before_attestation", "after_attestation"]
+	approval.person(input.evidence.scores[side].producer) == approval.person(_approval.decided_by.id)
 }
 
 # What counts against a person's approval of a change counts here.

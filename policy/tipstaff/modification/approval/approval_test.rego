@@ -90,3 +90,24 @@ test_store_is_asked_once if {
 	_is_open({}) == false
 	_is_open({"/evidence/asked/rules/require_approval": true}) == false
 }
+
+# METADATA
+# custom:
+#   req: [AP-05]
+#   promise: [A5, "ahead 13"]
+test_who_measured_does_not_approve_under_four_eyes if {
+	measured := {"producer": "Bob@lab", "source_sha256": testing.digest("0")}
+	given := {"/evidence/approval/decided_by": {"id": "BOB@home", "type": "human"}}
+	strict := {"/context/config/team": {"schema_version": 1, "approvals": {"four_eyes": true}}}
+	every side in ["before_attestation", "after_attestation"] {
+		facts := object.union_n([_stored({}), given, strict, {concat("/", ["/evidence/scores", side]): measured}])
+		print(_said(facts))
+		_said(facts).wait == {"approval.measurer"}
+		_said(object.remove(facts, ["/context/config/team"])).wait == set()
+		other := {concat("/", ["/evidence/scores", side]): object.union(measured, {"producer": "carol"})}
+		_said(object.union(facts, other)).wait == set()
+	}
+	_said(object.union_n([_stored({}), given, strict])).wait == set()
+	unasked := {"/evidence/scores/after_attestation": measured, "/evidence/approval": testing.stored_approval}
+	_said(object.union_n([unasked, strict])).wait == set()
+}

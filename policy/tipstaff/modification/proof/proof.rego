@@ -21,7 +21,6 @@ required if "require_proof" in settings.required
 default is_open := false
 
 is_open if {
-	required
 	input.evidence.supplied.prover == true
 	not _has_answered
 }

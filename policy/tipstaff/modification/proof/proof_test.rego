@@ -46,3 +46,21 @@ test_refutation_says_why if {
 	refused := proof.deny with input as testing.modification_with(_answered("failed"))
 	{reason.message | some reason in refused} == {"the prover refutes the modification: because"}
 }
+
+test_answer_without_a_word_of_why_says_none if {
+	every status, message in {
+		"failed": "the prover refutes the modification: ",
+		"unknown": "the prover gave no proof: ",
+	} {
+		said := proof.deny with input as testing.modification_with(object.union(_supplied, {"/evidence/proof": {"status": status}}))
+		print(said)
+		{reason.message | some reason in said} == {message}
+	}
+	said := proof.deny with input as testing.modification_with(_answered("unknown"))
+	{reason.message | some reason in said} == {"the prover gave no proof: because"}
+}
+
+test_answer_that_nobody_asked_for_says_nothing if {
+	_said({"/evidence/proof": {"status": "unknown", "detail": ""}}) == set()
+	_said({"/evidence/asked/rules/require_proof": true, "/evidence/proof": {"status": "proved"}}) == set()
+}

@@ -28,3 +28,16 @@ test_rehearsal_must_have_restored_everything if {
 }
 
 test_rehearsal_takes_both_sides if _said(_asked) == {"rollback.missing"}
+
+test_both_sides_alone_ask_for_no_rehearsal if _said({"/evidence/supplied/rollback": true}) == set()
+
+test_failed_rehearsal_says_what_was_not_restored_where_it_is_told if {
+	every rehearsal, message in {
+		{"restored": false, "detail": "f.py"}: "the rollback did not restore everything: f.py",
+		{"restored": false}: "the rollback did not restore everything: ",
+	} {
+		said := rollback.deny with input as testing.modification_with(object.union(_supplied, {"/evidence/rehearsal": rehearsal}))
+		print(said)
+		{reason.message | some reason in said} == {message}
+	}
+}
