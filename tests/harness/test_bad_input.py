@@ -19,7 +19,8 @@ import pytest
 from support.command_line import Result, run
 from support.harness_scene import changed
 from tipstaff.documents.base import Contract
-from tipstaff.documents.governed import AttestedScores, GovernedSpec, SpecGate, SpecRules
+from tipstaff.documents.governed import AttestedScores, GovernedSpec
+from tipstaff.documents.harness_settings import SpecGate, SpecRules
 
 # Members that hold an object which a model of its own describes once it is read.
 INLINE: dict[str, type[Contract]] = {"gate": SpecGate, "rules": SpecRules, "before": AttestedScores}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,9 @@ def test_single_change_is_covered_by_no_approval_of_what_was_before(
                 spec = changed()
                 while spec == changed():
                     change(spec, chance)
-                other = document(known(scene, spec).with_(approval=approved(digest)), scene.engine)
+                other = document(
+                    replace(known(scene, spec), approval=approved(digest)), scene.engine
+                )
                 assert other.resource.content_sha256 != digest, name
                 seen.add(str(other.resource.content_sha256))
                 asked.append(other)
@@ -111,7 +114,7 @@ def test_approval_is_of_who_asked(folder: Path) -> None:
         digest = content(scene, known(scene, changed()))
         other = known(scene, changed(), subject=CAROL)
         assert content(scene, other) != digest
-        asked = document(other.with_(approval=approved(digest)), scene.engine)
+        asked = document(replace(other, approval=approved(digest)), scene.engine)
         assert not scene.engine.evaluate([asked])[0].is_allowed
 
 

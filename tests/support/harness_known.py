@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -55,5 +56,5 @@ def content(scene: Scene, of: Known) -> str:
 def judged(scene: Scene, of: Known, **facts: Any) -> Verdict:
     """The verdict on it with an approval of its own content, apart from these facts."""
     return scene.engine.evaluate(
-        [document(of.with_(approval=approved(content(scene, of), **facts)), scene.engine)]
+        [document(replace(of, approval=approved(content(scene, of), **facts)), scene.engine)]
     )[0]
