@@ -61,3 +61,10 @@ test_trial_that_rejects_is_never_dropped_and_one_that_is_undecided_waits_where_i
 		_said({place: "accept"}) == set()
 	}
 }
+
+test_no_task_is_never_enough_and_one_is if {
+	none := object.union(_scores({}, {}), {"/evidence/asked/rules/min_tasks": 0})
+	said := _said(none) with data.tipstaff.modification.settings.least as {"min_effect": 0, "min_tasks": 0}
+	said == {"promotion.effect", "promotion.tasks"}
+	_said(_scores({"a": 500000000}, {"a": 600000000})) == set()
+}
