@@ -197,7 +197,7 @@ class Pipeline:
         if kept not in (None, self.specification.source_sha256):
             raise ContractError(
                 "modification.id_reused",
-                "another source was promoted under this id",
+                "another source stands under this id",
                 field="modification.modification_id",
                 fix="give each modification an id of its own",
             )

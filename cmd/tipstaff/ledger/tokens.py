@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Engine, insert, select, update
 
-from tipstaff.documents.input import Actor
+from tipstaff.documents.context import Actor
 from tipstaff.errors import ContractError
 from tipstaff.ledger.confirmation import fingerprint, person
 from tipstaff.ledger.database import reading, writing

@@ -94,12 +94,18 @@ class Marks:
         """The marks by bundle name and signer, both copies being sound; none where nothing was accepted yet."""
         try:
             return self._read()
-        except DecisionError:
+        except DecisionError as lost:
             if not self._lock.exists():
                 raise
-        # Somebody else may have been between the two copies.
-        with self._writing():
-            return self._read()
+            return self._read_alone(lost)
+
+    def _read_alone(self, lost: DecisionError) -> dict[str, Mark]:
+        """The marks while nobody writes, who may have been between the two copies."""
+        try:
+            with self._writing():
+                return self._read()
+        except DecisionError as error:
+            raise (lost if error.code == "bundle.mark_unwritable" else error) from error
 
     def _read(self) -> dict[str, Mark]:
         own, seen = _load(self.file), _load(self.witness)

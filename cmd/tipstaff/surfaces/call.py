@@ -1,4 +1,4 @@
-"""What a tool is given of a call."""
+"""What a tool is given of a call, and how an error is told."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tipstaff.documents.base import Json
+from tipstaff.documents.redaction import redact
+from tipstaff.documents.text import visible
+from tipstaff.errors import Error
 from tipstaff.project import Project
 from tipstaff.surfaces.confinement import Confinement
 from tipstaff.surfaces.principal import Principal
@@ -23,3 +26,12 @@ class Call:
     arguments: Any
     confinement: Confinement
     say: Callable[[str], None]
+
+
+def failure(error: Error) -> Json:
+    """An error as a result; it may repeat what the caller wrote, and so it is escaped and cut."""
+    told = {
+        name: text and visible(text, multiline=True)
+        for name, text in redact(error.diagnostics()).items()
+    }
+    return {"ok": False, "error": told, "untrusted": ["error"]}

@@ -16,7 +16,7 @@ from tipstaff.ledger.trail import NewRecord, Trail
 from tipstaff.pdp.places import witness_folder
 from tipstaff.project import Project
 from tipstaff.surfaces import governed_harness, propose_action
-from tipstaff.surfaces.call import Call, Work
+from tipstaff.surfaces.call import Call, Work, failure
 from tipstaff.surfaces.confinement import Confinement
 from tipstaff.surfaces.principal import Principal
 from tipstaff.surfaces.tools import has
@@ -114,12 +114,3 @@ def _defect(error: Exception) -> Error:
         f"a defect in tipstaff: {type(error).__name__}",
         fix="the operator finds the lines that tell of it on the server's standard error",
     )
-
-
-def failure(error: Error) -> Json:
-    """An error as a result; it may repeat what the caller wrote, and so it is escaped and cut."""
-    told = {
-        name: text and visible(text, multiline=True)
-        for name, text in redact(error.diagnostics()).items()
-    }
-    return {"ok": False, "error": told}

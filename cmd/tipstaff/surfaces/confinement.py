@@ -46,7 +46,7 @@ class Confinement:
                 "surface.reference",
                 f"{visible(reference, limit=_SHOWN)} is not on the list of references",
                 field=name,
-                fix=f"leave it out, or have the operator name its module in {' and '.join(ALLOW[:1])}",
+                fix=f"leave it out, or have the operator name its module in {self._names(ALLOW)}",
             )
 
     def read(self, path: Path, *, limit: int) -> bytes:
@@ -55,7 +55,7 @@ class Confinement:
             return read_descriptor(found, path, limit=limit)
 
     @contextmanager
-    def folder_to_write(self, path: Path) -> Iterator[Path]:
+    def file_to_write(self, path: Path) -> Iterator[Path]:
         """The path to write the file by while this is open, though a link is put in its way (``surface.write``)."""
         refused = _refused("surface.write", WRITE_DIRS)
         if path.name in {"", ".", ".."} or path.is_symlink():
@@ -102,6 +102,10 @@ class Confinement:
                 raise refused
         if not lists:
             raise refused
+
+    def _names(self, names: tuple[str, ...]) -> str:
+        """The lists that count: those that are set, or the one to set."""
+        return " and ".join(name for name in names if name in self.environment) or names[0]
 
     def _set(self, names: tuple[str, ...]) -> list[str]:
         return [self.environment[name] for name in names if name in self.environment]

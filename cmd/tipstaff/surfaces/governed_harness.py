@@ -10,18 +10,22 @@ from pathlib import Path
 from tipstaff.documents import strict_json
 from tipstaff.documents.base import Contract, Json, parse
 from tipstaff.documents.governed import Receipt
-from tipstaff.errors import ContractError
-from tipstaff.files import write_atomically
-from tipstaff.surfaces.call import Call, Work
+from tipstaff.errors import ContractError, DecisionError
+from tipstaff.files import read_regular, write_atomically
+from tipstaff.surfaces.call import Call, Work, failure
 from tipstaff.surfaces.principal import Principal
 
+_MAX_RECEIPT = 16 << 20
 # Members of a receipt that hold what the caller, a prover or a person wrote.
 _UNTRUSTED = (
     "artifact_id",
     "modification_id",
     "target",
     "stages",
+    "codes",
     "reasons",
+    "gate_effective",
+    "rules_effective",
     "clamped",
     "notes",
     "effect",
@@ -57,13 +61,13 @@ def prepare(call: Call) -> Work:
         with Engine(call.project, say=call.say, actor=call.principal.actor) as engine:
             pipeline = Pipeline(engine, given, caller="mcp", store=store, say=call.say)
             judged = pipeline.plan() if asked.dry_run else pipeline.run()
-        if asked.out is not None:
-            _write(call, Path(asked.out), judged.receipt)
-        return {
-            **judged.receipt.model_dump(),
-            "dry_run": asked.dry_run,
-            "untrusted": list(_UNTRUSTED),
-        }
+        error = None if asked.out is None else _written(call, Path(asked.out), judged.receipt)
+        if not judged.is_answered:
+            raise _unanswered(judged.receipt)
+        found = {**judged.receipt.model_dump(), "dry_run": asked.dry_run}
+        if error is not None:
+            return {**found, **failure(error), "untrusted": [*_UNTRUSTED, "error"]}
+        return {**found, "untrusted": list(_UNTRUSTED)}
 
     return work
 
@@ -98,7 +102,7 @@ def _demand_place(call: Call, out: Path) -> None:
         if not place.exists():
             return
         try:
-            parse(Receipt, strict_json.load(place))
+            parse(Receipt, strict_json.loads(read_regular(place, limit=_MAX_RECEIPT)))
         except ContractError as error:
             raise ContractError(
                 "file.exists",
@@ -109,16 +113,26 @@ def _demand_place(call: Call, out: Path) -> None:
             ) from error
 
 
-def _write(call: Call, out: Path, receipt: Receipt) -> None:
+def _written(call: Call, out: Path, receipt: Receipt) -> ContractError | None:
+    """Write the receipt; what kept it from being written, since what was decided stays decided."""
     text = json.dumps(receipt.model_dump(), indent=2) + "\n"
-    with _writable(call, out) as place:
-        write_atomically(place, text.encode(), mode=0o644)
+    try:
+        with _writable(call, out) as place:
+            write_atomically(place, text.encode(), mode=0o644)
+    except ContractError as error:
+        return error
+    return None
+
+
+def _unanswered(receipt: Receipt) -> DecisionError:
+    reason = receipt.reasons[0]
+    return DecisionError(reason["code"], reason["message"], fix=reason["solution"])
 
 
 @contextmanager
 def _writable(call: Call, out: Path) -> Iterator[Path]:
     try:
-        with call.confinement.folder_to_write(call.project.root / out) as place:
+        with call.confinement.file_to_write(call.project.root / out) as place:
             yield place
     except ContractError as error:
         raise ContractError(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import anyio.to_thread
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
@@ -20,6 +21,7 @@ from tipstaff.surfaces.principal import PrincipalOf
 from tipstaff.surfaces.tools import INSTRUCTIONS, Tool, listed
 
 Context = ServerRequestContext[Any]
+_CALLS_AT_ONCE = 16
 
 
 def server(
@@ -27,6 +29,8 @@ def server(
 ) -> Server[Any]:
     """A server for one project; ``principal_of`` is asked at each request who the caller of that request is."""
     desk = Desk(project, say)
+    # Calls wait for each other sooner than they take the threads by which callers are admitted.
+    room = anyio.CapacityLimiter(_CALLS_AT_ONCE)
 
     async def list_tools(
         context: Context, params: types.PaginatedRequestParams | None
@@ -41,7 +45,7 @@ def server(
         principal = principal_of()
         try:
             found = await anyio.to_thread.run_sync(
-                desk.call, principal, params.name, params.arguments or {}
+                desk.call, principal, params.name, params.arguments or {}, limiter=room
             )
         except Forbidden as refused:
             raise MCPError(types.INVALID_PARAMS, str(refused), refused.data) from refused

@@ -74,14 +74,14 @@ def _own(standard: int, flags: int) -> Iterator[int]:
 
 @dataclass
 class _Open:
-    """Requests that are not answered yet, by id."""
+    """Requests that are not answered yet, by id; to the SDK 1 and "1" are the same."""
 
-    ids: Counter[str | int] = field(default_factory=Counter)
+    ids: Counter[str] = field(default_factory=Counter)
     changed: anyio.Event = field(default_factory=anyio.Event)
 
     def add(self, message: Message) -> None:
         if isinstance(message, types.JSONRPCRequest):
-            self.ids[message.id] += 1
+            self.ids[str(message.id)] += 1
         elif isinstance(message, types.JSONRPCNotification):
             if message.method == "notifications/cancelled":
                 self._end((message.params or {}).get("requestId"))
@@ -96,8 +96,8 @@ class _Open:
             await self.changed.wait()
 
     def _end(self, name: Any) -> None:
-        if isinstance(name, (str, int)) and self.ids[name] > 0:
-            self.ids[name] -= 1
+        if self.ids[str(name)] > 0:
+            self.ids[str(name)] -= 1
             self.changed.set()
             self.changed = anyio.Event()
 
@@ -113,6 +113,8 @@ async def _streams(source: int, sink: int) -> AsyncIterator[tuple[Incoming, Outg
     async def read() -> None:
         async with to_server, rejections:
             async for line in _lines(source):
+                if line is not None and not line.strip():
+                    continue
                 try:
                     message = read_message(line)
                 except Rejected as rejected:

@@ -22,8 +22,8 @@ _SPEC: Json = {
 }
 _RESULT = (
     " Nothing is applied, whatever it says: ask the user before you apply anything. A refusal is an ordinary answer "
-    "({ok: true, promoted: false}) whose codes and reasons say what is missing; ok is false only where the "
-    "specification cannot be judged."
+    "({ok: true, promoted: false}) whose codes and reasons say what is missing; ok is false only where "
+    "nothing is judged, or the receipt is not written."
 )
 
 
@@ -91,7 +91,7 @@ _PROPOSE = Tool(
     title="Propose an action",
     description=(
         "Puts an action before policy and on record. It is not authorization and executes nothing, whatever the "
-        "effect says: ask the user before you do anything. No request for approval is made yet; a person who wants "
+        "effect says: ask the user before you do anything. No request for approval is made; a person who wants "
         "the action does it, or has it done, in another way."
     ),
     input_schema={

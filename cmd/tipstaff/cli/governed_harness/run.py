@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -16,6 +18,7 @@ from tipstaff.cli.governed_harness.shown import (
 )
 from tipstaff.cli.output import json_option, print_json, say
 from tipstaff.cli.writing import demand_room, write_text
+from tipstaff.errors import ContractError
 
 
 @click.command()
@@ -40,12 +43,14 @@ def run(spec: str, out: str | None, strict_refs: bool, as_json: bool) -> int:
     if strict_refs:
         demand_listed(specification)
     if out is not None:
-        demand_room(Path(out))
+        with _told("name a file that can be written"):
+            demand_room(Path(out))
     with Engine.open(say=say) as engine:
         judged = Pipeline(engine, specification, say=say).run()
     receipt = judged.receipt
     if out is not None:
-        write_text(Path(out), json.dumps(receipt.model_dump(), indent=2) + "\n")
+        with _told("name another file; the decision is on record"):
+            write_text(Path(out), json.dumps(receipt.model_dump(), indent=2) + "\n")
     if as_json:
         print_json(receipt.model_dump())
     else:
@@ -53,3 +58,14 @@ def run(spec: str, out: str | None, strict_refs: bool, as_json: bool) -> int:
     if receipt.promoted:
         return 0
     return 1 if judged.is_answered else 3
+
+
+@contextmanager
+def _told(fix: str) -> Iterator[None]:
+    """Name the option by which an unusable file was given."""
+    try:
+        yield
+    except ContractError as error:
+        raise ContractError(
+            error.code, error.message, file=error.file, field="--out", fix=fix
+        ) from error

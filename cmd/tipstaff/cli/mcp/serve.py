@@ -29,15 +29,18 @@ if TYPE_CHECKING:
     show_default=True,
     help="What the host may, or over HTTP any token: read looks and plans, propose also runs and proposes.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="HTTP: a loopback address.")
+@click.option(
+    "--host",
+    type=click.Choice(["127.0.0.1", "::1"]),
+    help="HTTP: the address; else 127.0.0.1.",
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    default=0,
     help="HTTP: the port; else a free one.",
 )
 @json_option
-def serve(transport: str, scope: str, host: str, port: int, as_json: bool) -> int:
+def serve(transport: str, scope: str, host: str | None, port: int | None, as_json: bool) -> int:
     """Serve the tools until the host leaves, or until it is stopped.
 
     On stdio, standard output is the protocol's, and an error before it begins is one JSON document with --json. The
@@ -54,8 +57,10 @@ def serve(transport: str, scope: str, host: str, port: int, as_json: bool) -> in
     project = Project.find()
     served = cast(Scope, scope)
     if transport == "http":
-        _serve_http(project, served, (host, port), as_json)
+        _serve_http(project, served, (host or "127.0.0.1", port or 0), as_json)
         return 0
+    if (host, port) != (None, None):
+        raise click.UsageError("--host and --port are for --transport http")
     from tipstaff.surfaces.stdio import serve_stdio
 
     principal = of_this_process(served)

@@ -15,8 +15,14 @@ from tipstaff.surfaces.web.refused import NOBODY, Refused
 
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="tipstaff"'}
 _REALM = CHALLENGE["WWW-Authenticate"]
-# How HTTP says what policy said; all else is 401.
-_STATUSES = {"access.scope": 403}
+# How HTTP says what policy said of a token; all else is a refusal of what it may do.
+_UNKNOWN = (401, "invalid_token")
+_CHALLENGES = {
+    "access.unknown": _UNKNOWN,
+    "access.revoked": _UNKNOWN,
+    "access.expired": _UNKNOWN,
+}
+_REFUSED = (403, "insufficient_scope")
 
 
 class Admission:
@@ -43,8 +49,8 @@ class Admission:
                 ) from error
         who = token.name if token else NOBODY
         if token is None or not verdict.is_allowed:
-            status = _STATUSES.get(verdict.codes[0], 401)
-            headers = {"WWW-Authenticate": f'{_REALM}, error="invalid_token"'}
+            status, problem = _CHALLENGES.get(verdict.codes[0], _REFUSED)
+            headers = {"WWW-Authenticate": f'{_REALM}, error="{problem}"'}
             reason = verdict.reasons[0].message
             raise Refused(status, verdict.codes[0], reason, headers=headers, who=who)
         return Principal(token.name, cast(Scope, token.scope))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -135,14 +136,14 @@ class Front:
             if message["type"] == "http.response.start":
                 for header, value in message["headers"]:
                     if header.lower() == _SESSION.encode():
-                        for old in self._sessions.opened(value.decode(), caller.id, name):
-                            await self._end(old, caller)
+                        for old, owner in self._sessions.opened(value.decode(), caller.id, name):
+                            await self._end(old, replace(caller, id=owner))
             await send(message)
 
         return watched
 
-    async def _end(self, session: str, caller: Principal) -> None:
-        """Have the SDK drop a session."""
+    async def _end(self, session: str, owner: Principal) -> None:
+        """Have the SDK drop a session, which it does for nobody but its owner."""
         host = next(iter(self._hosts)).encode()
         headers = [(b"host", host), (_SESSION.encode(), session.encode())]
         scope = {"type": "http", "method": "DELETE", "path": request.PATH, "headers": headers}
@@ -150,7 +151,7 @@ class Front:
         async def unheard(message: Message) -> None:
             return
 
-        await self._hand_over(scope, b"", unheard, caller)
+        await self._hand_over(scope, b"", unheard, owner)
 
     async def _hand_over(self, scope: Scope, body: bytes, send: Send, caller: Principal) -> None:
         user = AccessToken(token="", client_id=caller.id, scopes=[caller.scope])

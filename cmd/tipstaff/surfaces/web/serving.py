@@ -23,6 +23,8 @@ _HEADER_BYTES = 16 << 10
 _IDLE_S = 5
 _GRACE_S = 5
 _LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
+_ADDRESSES = ("127.0.0.1", "::1")
+_HTTP_PORT = 80
 
 
 class _Told(logging.Handler):
@@ -50,6 +52,8 @@ def listen(host: str, port: int) -> socket.socket:
         raise _unusable("--host", f"{host!r} is no IP address") from error
     if not address.is_loopback:
         raise _unusable("--host", f"{address} is not on loopback, and this server speaks no TLS")
+    if str(address) not in _ADDRESSES:
+        raise _unusable("--host", f"no request to {address} would be taken")
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
     try:
         return socket.create_server((str(address), port), family=family)
@@ -68,12 +72,14 @@ def application(
     project: Project, served: Scope, port: int, say: Callable[[str], None] = lambda line: None
 ) -> Front:
     """The ASGI application of a server on a port of loopback. Raises ``EvidenceError`` (``store.*``)."""
-    hosts = frozenset(f"{name}:{port}" for name in _LOCAL_NAMES)
-    return Front(project, Admission(project, served, say), hosts, say)
+    hosts = {f"{name}:{port}" for name in _LOCAL_NAMES}
+    if port == _HTTP_PORT:  # which clients leave out
+        hosts.update(_LOCAL_NAMES)
+    return Front(project, Admission(project, served, say), frozenset(hosts), say)
 
 
 def uvicorn_server(front: Front) -> uvicorn.Server:
-    """What speaks HTTP for the application, with bounds on everything that is sent to it."""
+    """What speaks HTTP for the application, with bounds on what is sent; a connection that sends nothing may stay."""
     return uvicorn.Server(
         uvicorn.Config(
             front,
@@ -111,9 +117,13 @@ def serve_http(
     with closing(listener):
         port = listener.getsockname()[1]
         server = uvicorn_server(application(project, served, port, say))
-        # Raised again by uvicorn when it has ended, and then of no more interest.
+
+        def stop(*_: object) -> None:
+            """End it, if it has begun or not; uvicorn raises the signal again when it has ended."""
+            server.should_exit = True
+
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: None)
+            signal.signal(number, stop)
         ready(url_of(listener))
         server.run(sockets=[listener])
 

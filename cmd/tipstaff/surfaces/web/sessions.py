@@ -37,6 +37,7 @@ class Sessions:
 
     def claim(self, session: str, name: str | int, who: str) -> None:
         """Take an id of a request for this session. Raises ``Refused`` for one that was used, or one too many."""
+        self.demand(session, who)  # it may have ended while the body arrived
         ids = self._sessions[session].ids
         key = str(name)  # the SDK keeps one answer for 1 and "1"
         if key in ids:
@@ -45,16 +46,14 @@ class Sessions:
             raise Refused(404, "mcp.session", "the session is used up; begin a new one", who=who)
         ids.add(key)
 
-    def opened(self, session: str, who: str, first: str | int) -> list[str]:
-        """Remember a new session and the id that opened it; sessions that have to end for it."""
+    def opened(self, session: str, who: str, first: str | int) -> list[tuple[str, str]]:
+        """Remember a new session and the id that opened it; sessions that have to end for it, with their owners."""
         self._sessions[session] = _Session(who, {str(first)})
         own = [name for name, each in self._sessions.items() if each.owner == who]
         old = own[:-MAX_OF_ONE]
         rest = [name for name in self._sessions if name not in old]
         old += rest[:-MAX_SESSIONS]
-        for name in old:
-            del self._sessions[name]
-        return old
+        return [(name, self._sessions.pop(name).owner) for name in old]
 
     def ended(self, session: str) -> None:
         """Forget a session."""
