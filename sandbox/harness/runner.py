@@ -41,6 +41,8 @@ def resolve(reference):
     found = importlib.import_module(module)
     for name in attribute.split("."):
         found = getattr(found, name)
+        if inspect.ismodule(found):
+            sys.exit(f"{name} is another module; name it itself")
     return found
 
 
@@ -68,14 +70,12 @@ def takes_one(found):
 
 
 def left_processes():
-    """Whether anything that was started still runs; what has ended is collected."""
+    """Whether anything that was started was not waited for; whether it has ended meanwhile is chance."""
     try:
-        while True:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                return True
+        os.waitpid(-1, os.WNOHANG)
     except ChildProcessError:
         return False
+    return True
 
 
 main(*sys.argv[1:])

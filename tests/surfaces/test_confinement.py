@@ -330,3 +330,47 @@ def test_operators_store_serves_where_the_team_asks_for_approval_and_none_is_nam
 def workshop_run(root: Path) -> Any:
     """A person's own run of the specification in the root."""
     return run("governed-harness", "run", "--spec", "governed.json", "--json", cwd=root)
+
+
+@pytest.mark.req("M-04")
+def test_receipt_is_written_over_nothing_that_governs_the_project(
+    agent: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = agent.workshop.root
+    monkeypatch.setenv("TIPSTAFF_SURFACE_WRITE_DIRS", str(root))
+    for name in (
+        "tipstaff.local.yaml",
+        ".git/hooks/post-commit.json",
+        ".tipstaff/x.json",
+        "policy/x.json",
+        "contracts/x.json",
+        ".mcp.json",
+        "conftest.py",
+    ):
+        refused(agent.harness(out=name), "surface.write", "out")
+    assert agent.harness(out="receipt.json")["ok"]
+
+
+def test_receipt_is_not_waited_for_at_a_pipe(
+    agent: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIPSTAFF_SURFACE_WRITE_DIRS", str(tmp_path))
+    os.mkfifo(tmp_path / "pipe")
+    refused(agent.harness(out=str(tmp_path / "pipe")), "file.unwritable", "out")
+
+
+@pytest.mark.parametrize("field", ["before", "approval_store", "rollback_current"])
+def test_path_with_a_nul_is_refused_by_its_field(agent: Caller, field: str) -> None:
+    refused(agent.harness(a_spec(**{field: "a\0b"})), "document.invalid", field)
+    refused(agent.harness(out="a\0b"), "document.invalid", "out")
+    assert {record.decision for record in records(agent.workshop.root)} == {"refused"}
+
+
+@pytest.mark.req("M-02")
+def test_no_answer_of_policy_is_an_error(agent: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIPSTAFF_OPA_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("TIPSTAFF_OPA_TOKEN", "x" * 32)
+    for dry_run in (True, False):
+        found = agent.harness(dry_run=dry_run)
+        assert (found["ok"], found["error"]["code"]) == (False, "engine.unavailable")
+        assert found["untrusted"] == ["error"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -12,6 +13,8 @@ from support.workshop import Workshop
 from tipstaff.errors import ContractError
 from tipstaff.ledger.database import open_database
 from tipstaff.surfaces.web import front, refused, sessions
+from tipstaff.surfaces.web import serving as web_serving
+from tipstaff.surfaces.web.refused import Refused
 from tipstaff.surfaces.web.serving import listen
 
 ACTION = {"name": "propose_action", "arguments": {"action": {"type": "send_reply"}}}
@@ -238,3 +241,32 @@ def test_tokens_that_cannot_be_read_end_the_server_before_it_begins(workshop: Wo
     (workshop.state / "ledger.sqlite3").write_bytes(b"x" * 5000)
     answer = workshop.run("mcp", "serve", "--transport", "http", "--json")
     assert (answer.code, answer.json["error"]["code"]) == (3, "store.corrupt")
+
+
+@pytest.mark.promise("M6")
+def test_connection_that_asks_nothing_is_closed(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web_serving, "_IDLE_S", 0.1)
+    with (
+        serving(workshop.root) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=30) as silent,
+        socket.create_connection(("127.0.0.1", port), timeout=30) as half,
+    ):
+        half.sendall(b"POST /mcp HT")
+        assert (silent.recv(1), half.recv(1)) == (b"", b"")
+
+
+def test_session_that_makes_room_is_ended_as_its_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MAX_SESSIONS", 1)
+    kept = sessions.Sessions()
+    assert kept.opened("a", "alice", 1) == []
+    assert kept.opened("b", "bob", 1) == [("a", "alice")]
+    with pytest.raises(Refused, match="no such session"):
+        kept.claim("a", 2, "alice")
+
+
+@pytest.mark.parametrize("name", ["unauthenticated", "unknown", "http", "tokens"])
+def test_token_bears_no_name_of_those_without_one(workshop: Workshop, name: str) -> None:
+    done = workshop.run("mcp", "token", "issue", name, "--json")
+    assert (done.code, done.json["error"]["code"]) == (2, "token.name")

@@ -164,7 +164,7 @@ def test_notification_with_an_id_and_half_a_line_are_no_messages(
         b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"propose_action","argum',
     )
     assert {answer["id"]: answer["error"]["code"] for answer in found} == {1: -32600, None: -32700}
-    assert len(found) == 3
+    assert len(found) == 2, "an empty line is nothing"
     assert records(project) == []
 
 

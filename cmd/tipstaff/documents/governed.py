@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from tipstaff.documents.base import (
@@ -41,10 +41,16 @@ def _relative(value: Any) -> Any:
     return value
 
 
+def _without_nul(value: Any) -> Any:
+    if isinstance(value, str) and "\0" in value:
+        raise PydanticCustomError("path", "must hold no NUL character")
+    return value
+
+
 def _inline(value: Any) -> Any:
     if not isinstance(value, dict | str) or value == "":
         raise PydanticCustomError("inline", "must be an object, or the path of a JSON file")
-    return value
+    return _without_nul(value)
 
 
 def _referred(value: Any) -> Any:
@@ -53,6 +59,7 @@ def _referred(value: Any) -> Any:
     return _inline(value)
 
 
+AnyPath = Annotated[str, AfterValidator(_without_nul)]
 RelativePath = Annotated[str, BeforeValidator(_relative)]
 Inline = Annotated[Any, BeforeValidator(_inline), WithJsonSchema({"type": ["object", "string"]})]
 Referred = Annotated[
@@ -116,7 +123,7 @@ class GovernedSpec(Contract):
     after: Inline
     gate: Referred | None = None
     prover: Reference | None = None
-    approval_store: str | None = Field(None, min_length=1)
+    approval_store: AnyPath | None = Field(None, min_length=1)
     approval_key: Annotated[
         str, StringConstraints(pattern=r"^(?:[A-Za-z0-9][A-Za-z0-9._-]{0,99})?$")
     ] = ""

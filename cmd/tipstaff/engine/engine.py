@@ -228,6 +228,13 @@ class Engine:
             "local_tracked": self.project.local_tracked,
         }
 
+    def keep_time(self) -> None:
+        """Let the clock not be set back behind now, where nothing is recorded that would see to it.
+
+        Raises ``EvidenceError`` (``trail.unwritable``).
+        """
+        self._clock.advance(timestamp())
+
     def _record(
         self, judged: list[tuple[Verdict, Question]], preceded_by: Sequence[NewRecord]
     ) -> list[Verdict]:

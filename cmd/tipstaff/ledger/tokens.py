@@ -25,6 +25,8 @@ _SECRET_BYTES = 32
 # Recognised by `tipstaff.documents.redaction`, too.
 _FORM = re.compile(r"tsmcp_(?P<id>[0-9a-f]{12})_[A-Za-z0-9_-]{43}")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+# What the trail calls those who have no token.
+_RESERVED = frozenset({"http", "tokens", "unauthenticated", "unknown"})
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,13 @@ class Tokens:
 
     def demand_new(self, name: str) -> None:
         """Raise ``ContractError`` for what is no name (``token.name``), or was one before (``token.exists``)."""
-        if not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(name) or name in _RESERVED:
             raise ContractError(
                 "token.name",
                 "not the name of a token",
                 field="NAME",
-                fix="use 1 to 64 of a-z, 0-9, dots, hyphens and underscores, the first a letter or digit",
+                fix="use 1 to 64 of a-z, 0-9, dots, hyphens and underscores, the first a letter or digit, "
+                "and no name of those who have no token",
             )
         with reading(self._database) as connection:
             if connection.execute(select(tokens).where(_columns.name == name)).first():

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tipstaff.documents import strict_json
 from tipstaff.documents.base import Contract, Json, parse
-from tipstaff.documents.governed import Receipt
+from tipstaff.documents.governed import AnyPath, Receipt
 from tipstaff.errors import ContractError, DecisionError
 from tipstaff.files import read_regular, write_atomically
+from tipstaff.project import Project
 from tipstaff.surfaces.call import Call, Work, failure
 from tipstaff.surfaces.principal import Principal
 
 _MAX_RECEIPT = 16 << 20
+_GOVERNING = ("policy", "contracts")
 # Members of a receipt that hold what the caller, a prover or a person wrote.
 _UNTRUSTED = (
     "artifact_id",
@@ -39,7 +42,7 @@ _UNTRUSTED = (
 class _Arguments(Contract):
     spec: Json
     dry_run: bool = False
-    out: str | None = None
+    out: AnyPath | None = None
 
 
 def prepare(call: Call) -> Work:
@@ -98,6 +101,13 @@ def _reader(call: Call) -> Callable[[Path], bytes]:
 
 def _demand_place(call: Call, out: Path) -> None:
     """Only what is no file yet, or a receipt, is written over: everything else is somebody's."""
+    if _is_governing(call.project, out):
+        raise ContractError(
+            "surface.write",
+            "is of what governs the project, and no place for a receipt",
+            field="out",
+            fix="name a file in a folder that holds nothing else",
+        )
     with _writable(call, out) as place:
         if not place.exists():
             return
@@ -127,6 +137,17 @@ def _written(call: Call, out: Path, receipt: Receipt) -> ContractError | None:
 def _unanswered(receipt: Receipt) -> DecisionError:
     reason = receipt.reasons[0]
     return DecisionError(reason["code"], reason["message"], fix=reason["solution"])
+
+
+def _is_governing(project: Project, out: Path) -> bool:
+    """Whether a file lies where a project keeps what it is judged by, or run by, rather than what it says."""
+    root = project.root.resolve()
+    place = Path(os.path.realpath(root / out))
+    if not place.is_relative_to(root):
+        return place.is_relative_to(project.state.resolve())
+    first, *rest = place.relative_to(root).parts or (".",)
+    is_hidden = any(part.startswith(".") for part in (first, *rest))
+    return is_hidden or first in _GOVERNING or place.suffix != ".json"
 
 
 @contextmanager

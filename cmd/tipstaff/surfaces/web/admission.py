@@ -41,6 +41,7 @@ class Admission:
             try:
                 token = self._tokens.presented(text)
                 verdict = self._engine.evaluate([access.presented(token, self._served)])[0]
+                self._engine.keep_time()
             except Error as error:
                 if isinstance(error, DecisionError):
                     self._engine.policy.disconnect()

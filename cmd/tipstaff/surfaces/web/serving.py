@@ -8,8 +8,10 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import closing
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tipstaff.errors import ContractError
 from tipstaff.project import Project
@@ -25,6 +27,18 @@ _GRACE_S = 5
 _LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _ADDRESSES = ("127.0.0.1", "::1")
 _HTTP_PORT = 80
+
+
+class _Impatient(H11Protocol):
+    """A connection that is closed where its first request does not begin in time."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.loop.call_later(_IDLE_S, self._demand_request)
+
+    def _demand_request(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
 
 
 class _Told(logging.Handler):
@@ -79,11 +93,11 @@ def application(
 
 
 def uvicorn_server(front: Front) -> uvicorn.Server:
-    """What speaks HTTP for the application, with bounds on what is sent; a connection that sends nothing may stay."""
+    """What speaks HTTP for the application, with bounds on everything that is sent to it."""
     return uvicorn.Server(
         uvicorn.Config(
             front,
-            http="h11",
+            http=_Impatient,
             ws="none",
             lifespan="on",
             loop="asyncio",
