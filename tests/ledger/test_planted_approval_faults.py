@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ledger import conftest
 from tipstaff.errors import ContractError, EvidenceError
 from tipstaff.ledger import approval_file, approval_fold, approval_lines
 from tipstaff.ledger.approval_file import ApprovalFile
@@ -193,8 +194,9 @@ def test_planted_fault_turns_a_test_red(
     given: dict[str, Any] = {"monkeypatch": monkeypatch, "tmp_path": tmp_path, **values}
     plant(monkeypatch, tmp_path)
     for fixture in ("path", "key", "store"):
-        if hasattr(tests, fixture):
-            make = getattr(tests, fixture).__wrapped__
+        made = getattr(tests, fixture, None) or getattr(conftest, fixture, None)
+        if made is not None:
+            make = made.__wrapped__
             given[fixture] = make(**{n: given[n] for n in inspect.signature(make).parameters})
     test = getattr(tests, name)
     with pytest.raises((AssertionError, pytest.fail.Exception, EvidenceError)):

@@ -159,5 +159,5 @@ try:
 except BlockingIOError:
     print("alone")
 """
-    result = run_inside(present(name), code, tmp_path / "in", processes=processes, memory_mb=16)
+    result = run_inside(present(name), code, tmp_path / "in", processes=processes, memory_mb=32)
     assert (result.exit_code, result.stdout) == (0, "alone\n"), result
