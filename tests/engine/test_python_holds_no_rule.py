@@ -89,7 +89,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"agent", "propose"},
         "what every caller of a surface is, and never anything else; the name of a scope",
     ),
-    "surfaces/tools.py": ({"propose"}, "the scope under which a tool is listed"),
     "sandbox/selection.py": ({"strict"}, "the profile that `doctor` tries backends under"),
 }
 # Findings of a linter carry a word for their weight, which Rego gives; these show it.

@@ -11,21 +11,12 @@ from typing import Any
 
 import pytest
 
+from support.governed import SPEC as WHOLE
 from tipstaff.errors import ContractError
 from tipstaff.harness.specification import from_object, load
 
-SPEC: dict[str, Any] = {
-    "artifact_id": "harness-1",
-    "modification": {
-        "modification_id": "m1",
-        "source": "def f(x):\n    return x + 1\n",
-        "target": "harness/f.py",
-        "requested_capabilities": [],
-        "risk": 0.05,
-    },
-    "before": {"parse": 0.8},
-    "after": {"parse": 0.81},
-}
+# What a specification has to say, and no more.
+SPEC = {name: WHOLE[name] for name in ("artifact_id", "modification", "before", "after")}
 REQUIRED = [
     "artifact_id",
     "modification",
@@ -147,13 +138,13 @@ def test_one_side_of_a_rollback_alone_is_an_error(side: str, tmp_path: Path) -> 
 
 @pytest.mark.req("HS-07", "HS-17")
 def test_scores_in_a_file_beside_it_are_those_in_place(tmp_path: Path) -> None:
-    (tmp_path / "before.json").write_text('{"parse": 0.8}')
+    (tmp_path / "before.json").write_text(json.dumps(SPEC["before"]))
     spec = tmp_path / "governed.json"
     spec.write_text(json.dumps({**SPEC, "before": "before.json"}))
     read = load(spec)
     given = from_object(SPEC, tmp_path)
     assert (read.before, read.after) == (given.before, given.after)
-    assert dict(read.before.scores) == {"parse": 800_000_000}
+    assert dict(read.before.scores) == {"parse": 800_000_000, "plan": 700_000_000}
 
 
 def test_scores_are_taken_to_the_ninth_decimal(tmp_path: Path) -> None:

@@ -31,27 +31,13 @@ instance = Prover()
 def gate():
     return {"max_risk": 0.01}
 """
-EXAMPLE = {
-    "artifact_id": "harness-1",
-    "modification": {
-        "modification_id": "m1",
-        "source": "def f(x):\n    return x + 1\n",
-        "target": "harness/f.py",
-        "requested_capabilities": [],
-        "risk": 0.05,
-    },
-    "before": "before.json",
-    "after": "after.json",
-    "gate": {"max_risk": 0.5, "canary_risk": 0.2},
-    "prover": "mypkg.wiring:prover",
-    "approval_store": "approvals.jsonl",
-    "approval_key": "optional-prefix",
-    "rules": {"min_effect": 0.01},
-    "contaminated": False,
-    "risk": 0.05,
-    "rollback_current": {"harness/f.py": "new"},
-    "rollback_previous": {"harness/f.py": "old"},
-}
+EXAMPLE = changed(
+    before="before.json",
+    after="after.json",
+    prover="mypkg.wiring:prover",
+    approval_store="approvals.jsonl",
+    approval_key="optional-prefix",
+)
 STAGES = ["gate", "proof", "approval", "evidence", "promotion", "rollback"]
 
 

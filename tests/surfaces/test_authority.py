@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from support.edited_policy import edit_data, put_in_place
 from support.hosts import Caller, a_spec, caller, records
 from support.workshop import Workshop
 from tipstaff.cli.program import program
 from tipstaff.ledger.approval_file import ApprovalFile
-from tipstaff.surfaces.calls import Forbidden
+from tipstaff.project import Project
+from tipstaff.surfaces.calls import Desk, Forbidden
 from tipstaff.surfaces.principal import Principal, Scope
 from tipstaff.surfaces.tools import TOOLS
 
@@ -80,7 +82,7 @@ def test_no_forged_argument_of_any_caller_of_any_tool_gains_anything(
                 else:
                     with pytest.raises(Forbidden) as refused:
                         agent.call_with(tool, arguments)
-                    assert refused.value.data["code"] == "mcp.forbidden"
+                    assert refused.value.code == "mcp.forbidden"
                 tried += 1
     assert tried == 300
     kept = records(workshop.root)
@@ -144,6 +146,31 @@ def test_reader_plans_and_runs_nothing(workshop: Workshop) -> None:
     with pytest.raises(Forbidden):
         reader.call("propose_action", action={"type": "x"})
     assert [each.decision for each in records(workshop.root)] == ["called", *["refused"] * 3]
+
+
+@pytest.mark.req("E-01", "M-07")
+def test_which_tools_a_scope_has_is_in_the_data_of_policy_alone(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    reader = Principal("reader", "read")
+    desk = Desk(Project.find(workshop.root), lambda line: None)
+    assert [(tool.name, tool.read_only) for tool in desk.tools(reader)] == [
+        ("governed_harness", True)
+    ]
+
+    def swap(access: dict[str, Any]) -> None:
+        access["tools"]["read"], access["tools"]["propose"] = (
+            access["tools"]["propose"],
+            access["tools"]["read"],
+        )
+
+    put_in_place(edit_data(tmp_path / "policy", {"access": swap}), monkeypatch)
+    assert [(tool.name, tool.read_only) for tool in desk.tools(reader)] == [
+        ("governed_harness", False),
+        ("propose_action", False),
+    ]
+    assert caller(workshop, "read", "reader").harness()["ok"] is True
+    assert caller(workshop).harness()["error"]["field"] == "dry_run"
 
 
 @pytest.mark.req("M-07")

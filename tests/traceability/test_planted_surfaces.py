@@ -17,6 +17,7 @@ from tipstaff.surfaces.calls import Desk
 from tipstaff.surfaces.confinement import Confinement
 from tipstaff.surfaces.principal import Principal
 from traceability.test_planted_faults import Plant, module, python
+from traceability.test_planted_pins import data
 from traceability.test_planted_reliability import demand_red, wanted
 
 CONFINED, AUTHORITY = "surfaces/test_confinement.py", "surfaces/test_authority.py"
@@ -28,9 +29,9 @@ def only_what_is_known(model: Any, value: Any, **more: Any) -> Any:
     return parse(model, {name: value[name] for name in model.model_fields if name in value}, **more)
 
 
-def refusals_untold(desk: Desk, principal: Principal, tool: str, decision: Any, detail: Any) -> Any:
+def refusals_untold(engine: Any, tool: str, decision: Any, detail: Any) -> Any:
     """A desk that keeps no record of what it refuses."""
-    return None if decision == "refused" else RECORD(desk, principal, tool, decision, detail)
+    return None if decision == "refused" else RECORD(engine, tool, decision, detail)
 
 
 def by_letters(real: Path, lists: list[list[Path]], refused: Exception) -> None:
@@ -96,21 +97,19 @@ FAULTS: dict[str, tuple[Plant, str, str, dict[str, Any]]] = {
         {"claim": "user_originated"},
     ),
     "M-07: looking is running": (
-        python("tipstaff.surfaces.governed_harness", "_demand_scope", lambda *_: None),
+        data("access", tools={"read": {"governed_harness": {"plans_only": False}}}),
         AUTHORITY,
         "test_reader_plans_and_runs_nothing",
         {},
     ),
     "M-07: a refusal is not on record": (
-        python(Desk, "_record", refusals_untold),
+        python(Desk, "_record", staticmethod(refusals_untold)),
         AUTHORITY,
         "test_each_call_leaves_one_record_of_itself_whatever_becomes_of_it",
         {},
     ),
     "M-06: one more tool": (
-        python(
-            tools, "TOOLS", (*tools.TOOLS, tools.Tool("approve", "", "", {}, True, frozenset()))
-        ),
+        python(tools, "TOOLS", (*tools.TOOLS, tools.Tool("approve", "", "", {}, True))),
         AUTHORITY,
         "test_no_tool_has_a_name_or_an_argument_of_a_persons_act",
         {},

@@ -181,6 +181,7 @@ ERRORS: Mapping[str, str] = MappingProxyType(
         "harness.no_store": "a person is to be asked, and nothing says where the answer is kept",
         "harness.reference": "a named module or attribute gives no settings of a gate",
         "init.exists": "a file that init would write is there",
+        "internal": "a defect in tipstaff, told on standard error",
         "interrupted": "the command was interrupted",
         "json.duplicate_key": "a key stands twice in one object",
         "json.encoding": "a document is not plain UTF-8",

@@ -188,7 +188,7 @@ class Pipeline:
                 "harness.no_store",
                 "policy asks a person, and nothing says where the answer is kept",
                 field="approval_store",
-                fix="name an approval_store",
+                fix="name an approval_store; over MCP the operator sets TIPSTAFF_APPROVAL_STORE",
             )
         return open_store(named if "://" in named else self.specification.path(named))
 

@@ -1,4 +1,4 @@
-"""Tokens of the MCP surface as policy sees them: what is asked when one is issued, revoked or presented."""
+"""The MCP surface as policy sees it: tokens that are issued, revoked or presented, and the tools of a scope."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from tipstaff.documents.base import Json
 from tipstaff.documents.input import ControlInput, control
 from tipstaff.documents.verdict import Verdict
 from tipstaff.engine import Engine
+from tipstaff.errors import EvidenceError
 from tipstaff.ledger.database import open_database
 from tipstaff.ledger.tokens import Token, Tokens
 from tipstaff.ledger.trail import NewRecord
 from tipstaff.project import Project, prepare
-from tipstaff.surfaces.principal import agent
+from tipstaff.surfaces.principal import Scope, agent
 
 _PEOPLE = ("issued_by", "revoked_by")
 
@@ -46,7 +47,11 @@ def issue(engine: Engine, name: str, scope: str, lifetime_s: int | None) -> Issu
     engine.redeem(verdict)
     seconds = int(verdict.facts["lifetime_s"])
     token, text = tokens.issue(name, scope, lifetime_s=seconds, by=engine.actor)
-    _record(engine, "issued", verdict, token)
+    try:
+        _record(engine, "issued", verdict, token)
+    except EvidenceError:
+        tokens.revoke(name, by=engine.actor)
+        raise
     return Issued(verdict, token, text)
 
 
@@ -79,6 +84,20 @@ def standings(project: Project, tokens: list[Token], served: str) -> list[Verdic
         return []
     with Engine(project, actor=agent("tokens")) as engine:
         return engine.evaluate([presented(token, served) for token in tokens])
+
+
+def tools(engine: Engine, scope: Scope) -> Json:
+    """The tools that policy gives a scope, by name, each with its terms: ``plans_only``. Raises ``DecisionError``."""
+    asked = _about("mcp list", "tools", engine.actor.id, {"scope": scope})
+    verdict = engine.evaluate([asked])[0]
+    found: Json = verdict.facts.get("tools", {}) if verdict.is_allowed else {}
+    return found
+
+
+def use(engine: Engine, scope: Scope, tool: str, *, dry_run: bool, out: str | None) -> Verdict:
+    """Whether a tool may be used so; ``out`` is a file to write, from the project's root. Raises ``DecisionError``."""
+    facts = {"scope": scope, "tool": tool, "dry_run": dry_run, "out": out}
+    return engine.evaluate([_about("mcp use", "tools", engine.actor.id, facts)])[0]
 
 
 def _about(act: str, name: str, subject: str, facts: Json) -> ControlInput:

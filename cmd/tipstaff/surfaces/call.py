@@ -9,8 +9,8 @@ from typing import Any
 from tipstaff.documents.base import Json
 from tipstaff.documents.redaction import redact
 from tipstaff.documents.text import visible
+from tipstaff.engine import Engine
 from tipstaff.errors import Error
-from tipstaff.project import Project
 from tipstaff.surfaces.confinement import Confinement
 from tipstaff.surfaces.principal import Principal
 
@@ -19,9 +19,9 @@ Work = Callable[[], Json]
 
 @dataclass(frozen=True)
 class Call:
-    """A call that the caller may make: of which project, by whom, with what, and what it may name."""
+    """A call that the caller may make: the engine that asks in its name, by whom, with what, and what it may name."""
 
-    project: Project
+    engine: Engine
     principal: Principal
     arguments: Any
     confinement: Confinement

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +12,9 @@ from tipstaff.documents.base import Contract, Json, parse
 from tipstaff.documents.governed import AnyPath, Receipt
 from tipstaff.errors import ContractError, DecisionError
 from tipstaff.files import read_regular, write_atomically
-from tipstaff.project import Project
 from tipstaff.surfaces.call import Call, Work, failure
-from tipstaff.surfaces.principal import Principal
 
 _MAX_RECEIPT = 16 << 20
-_GOVERNING = ("policy", "contracts")
 # Members of a receipt that hold what the caller, a prover or a person wrote.
 _UNTRUSTED = (
     "artifact_id",
@@ -50,20 +46,24 @@ def prepare(call: Call) -> Work:
     from tipstaff.harness import specification
 
     asked = parse(_Arguments, call.arguments)
-    _demand_scope(call.principal, asked)
-    given = specification.from_object(asked.spec, call.project.root, _reader(call))
+    if asked.dry_run and asked.out is not None:
+        raise ContractError(
+            "document.invalid",
+            "a plan is written nowhere",
+            field="out",
+            fix="leave out, or dry_run, away",
+        )
+    given = specification.from_object(asked.spec, call.engine.project.root, _reader(call))
     call.confinement.demand_references(given)
     store = call.confinement.store(given.spec.approval_store, given.folder)
     if asked.out is not None:
         _demand_place(call, Path(asked.out))
 
     def work() -> Json:
-        from tipstaff.engine import Engine
         from tipstaff.harness.pipeline import Pipeline
 
-        with Engine(call.project, say=call.say, actor=call.principal.actor) as engine:
-            pipeline = Pipeline(engine, given, caller="mcp", store=store, say=call.say)
-            judged = pipeline.plan() if asked.dry_run else pipeline.run()
+        pipeline = Pipeline(call.engine, given, caller="mcp", store=store, say=call.say)
+        judged = pipeline.plan() if asked.dry_run else pipeline.run()
         error = None if asked.out is None else _written(call, Path(asked.out), judged.receipt)
         if not judged.is_answered:
             raise _unanswered(judged.receipt)
@@ -75,24 +75,6 @@ def prepare(call: Call) -> Work:
     return work
 
 
-def _demand_scope(principal: Principal, asked: _Arguments) -> None:
-    """A run leaves requests for approval and runs provers, so that looking does not give a right to it."""
-    if principal.scope == "read" and not asked.dry_run:
-        raise ContractError(
-            "mcp.forbidden",
-            "this caller may only plan",
-            field="dry_run",
-            fix="call it with dry_run, or have the operator give the scope propose",
-        )
-    if asked.dry_run and asked.out is not None:
-        raise ContractError(
-            "document.invalid",
-            "a plan is written nowhere",
-            field="out",
-            fix="leave out, or dry_run, away",
-        )
-
-
 def _reader(call: Call) -> Callable[[Path], bytes]:
     from tipstaff.harness.specification import MAX_BYTES
 
@@ -101,13 +83,6 @@ def _reader(call: Call) -> Callable[[Path], bytes]:
 
 def _demand_place(call: Call, out: Path) -> None:
     """Only what is no file yet, or a receipt, is written over: everything else is somebody's."""
-    if _is_governing(call.project, out):
-        raise ContractError(
-            "surface.write",
-            "is of what governs the project, and no place for a receipt",
-            field="out",
-            fix="name a file in a folder that holds nothing else",
-        )
     with _writable(call, out) as place:
         if not place.exists():
             return
@@ -139,21 +114,10 @@ def _unanswered(receipt: Receipt) -> DecisionError:
     return DecisionError(reason["code"], reason["message"], fix=reason["solution"])
 
 
-def _is_governing(project: Project, out: Path) -> bool:
-    """Whether a file lies where a project keeps what it is judged by, or run by, rather than what it says."""
-    root = project.root.resolve()
-    place = Path(os.path.realpath(root / out))
-    if not place.is_relative_to(root):
-        return place.is_relative_to(project.state.resolve())
-    first, *rest = place.relative_to(root).parts or (".",)
-    is_hidden = any(part.startswith(".") for part in (first, *rest))
-    return is_hidden or first in _GOVERNING or place.suffix != ".json"
-
-
 @contextmanager
 def _writable(call: Call, out: Path) -> Iterator[Path]:
     try:
-        with call.confinement.file_to_write(call.project.root / out) as place:
+        with call.confinement.file_to_write(call.engine.project.root / out) as place:
             yield place
     except ContractError as error:
         raise ContractError(

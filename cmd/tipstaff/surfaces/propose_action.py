@@ -48,10 +48,7 @@ def prepare(call: Call) -> Work:
     }
 
     def work() -> Json:
-        from tipstaff.engine import Engine
-
-        with Engine(call.project, say=call.say, actor=call.principal.actor) as engine:
-            verdict = engine.decide(document)
+        verdict = call.engine.decide(document)
         return {
             "authorized": False,
             "executed": False,

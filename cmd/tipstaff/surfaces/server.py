@@ -15,10 +15,12 @@ from mcp.shared.exceptions import MCPError
 
 from tipstaff import __version__
 from tipstaff.documents.base import Json
+from tipstaff.errors import Error
 from tipstaff.project import Project
+from tipstaff.surfaces.call import failure
 from tipstaff.surfaces.calls import Desk, Forbidden
 from tipstaff.surfaces.principal import PrincipalOf
-from tipstaff.surfaces.tools import INSTRUCTIONS, Tool, listed
+from tipstaff.surfaces.tools import INSTRUCTIONS, Tool
 
 Context = ServerRequestContext[Any]
 _CALLS_AT_ONCE = 16
@@ -36,7 +38,11 @@ def server(
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         """The tools that this caller may use."""
-        return types.ListToolsResult(tools=[_shown(tool) for tool in listed(principal_of().scope)])
+        try:
+            found = await anyio.to_thread.run_sync(desk.tools, principal_of(), limiter=room)
+        except Error as error:
+            raise MCPError(types.INTERNAL_ERROR, error.message, failure(error)["error"]) from error
+        return types.ListToolsResult(tools=[_shown(tool) for tool in found])
 
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
@@ -48,7 +54,9 @@ def server(
                 desk.call, principal, params.name, params.arguments or {}, limiter=room
             )
         except Forbidden as refused:
-            raise MCPError(types.INVALID_PARAMS, str(refused), refused.data) from refused
+            raise MCPError(
+                types.INVALID_PARAMS, refused.message, failure(refused)["error"]
+            ) from refused
         return _result(found)
 
     return Server(

@@ -1,11 +1,10 @@
-"""The tools by name: what a host is told of each, and which scopes have it. There are no others."""
+"""The tools by name: what a host is told of each. There are no others; who has which is said by policy."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from tipstaff.documents.base import Json
-from tipstaff.surfaces.principal import Scope
 
 INSTRUCTIONS = (
     "Tipstaff judges changes and actions by policy. Its tools apply nothing and approve nothing: ask the user before "
@@ -29,14 +28,13 @@ _RESULT = (
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as it is listed, and the scopes that have it."""
+    """A tool as it is listed to those who may use it so: to look only where it is ``read_only``, or to act."""
 
     name: str
     title: str
     description: str
     input_schema: Json
     read_only: bool
-    scopes: frozenset[Scope]
 
 
 _HARNESS = Tool(
@@ -66,7 +64,6 @@ _HARNESS = Tool(
         "additionalProperties": False,
     },
     read_only=False,
-    scopes=frozenset({"propose"}),
 )
 _PLAN = replace(
     _HARNESS,
@@ -84,15 +81,14 @@ _PLAN = replace(
         "additionalProperties": False,
     },
     read_only=True,
-    scopes=frozenset({"read"}),
 )
 _PROPOSE = Tool(
     name="propose_action",
     title="Propose an action",
     description=(
-        "Puts an action before policy and on record. It is not authorization and executes nothing, whatever the "
-        "effect says: ask the user before you do anything. No request for approval is made; a person who wants "
-        "the action does it, or has it done, in another way."
+        "Puts an action before policy and on record; policy has no rules for actions, and denies each. It is not "
+        "authorization and executes nothing: ask the user before you do anything. No request for approval is made; a "
+        "person who wants the action does it, or has it done, in another way."
     ),
     input_schema={
         "type": "object",
@@ -120,16 +116,14 @@ _PROPOSE = Tool(
         "additionalProperties": False,
     },
     read_only=False,
-    scopes=frozenset({"propose"}),
 )
 TOOLS: tuple[Tool, ...] = (_HARNESS, _PLAN, _PROPOSE)
 
 
-def listed(scope: Scope) -> tuple[Tool, ...]:
-    """The tools that a caller of this scope has."""
-    return tuple(tool for tool in TOOLS if scope in tool.scopes)
-
-
-def has(scope: Scope, name: str) -> bool:
-    """Whether a caller of this scope has a tool of this name."""
-    return any(tool.name == name for tool in listed(scope))
+def listed(terms: Json) -> tuple[Tool, ...]:
+    """The tools that a caller with these terms has (``tipstaff.surfaces.access.tools``)."""
+    return tuple(
+        tool
+        for tool in TOOLS
+        if tool.name in terms and terms[tool.name]["plans_only"] == tool.read_only
+    )

@@ -2,7 +2,7 @@
 # title: Access
 # description: |
 #   Tokens for the MCP surface: how far and how long one may reach when it is issued, and whether one that is presented
-#   still counts. Who may issue and revoke them is said by `tipstaff.control`.
+#   still counts; and which tools a scope has. Who may issue and revoke tokens is said by `tipstaff.control`.
 # schemas:
 #   - input: schema["control.schema"]
 package tipstaff.access
@@ -131,8 +131,10 @@ deny contains reasons.on(rego.metadata.chain(), _given("scope")) if {
 _is_served if _access.scope in data.tipstaff.access.scopes[_access.served]
 
 # METADATA
-# title: What a token gets
-# description: How many seconds a token lives that is asked for.
+# title: What is given
+# description: How many seconds a token lives that is asked for; the tools of a scope that are asked for, by name.
 report := {"lifetime_s": _lifetime} if {
 	_is_issued
+} else := {"tools": _tools} if {
+	input.action.type == data.tipstaff.access.acts.list
 } else := {}

@@ -17,8 +17,13 @@ deny contains reasons.on(rego.metadata.chain(), path) if some path in _controlli
 
 _controlling contains path if {
 	some path in touched
-	_judges(_as_some_system_reads(path))
+	governs(path)
 }
+
+# METADATA
+# title: Whether a path is of the control plane
+# description: However some system reads it, and also where it is a folder that holds such a place.
+governs(path) if _judges(_as_some_system_reads(path))
 
 # Elsewhere a backslash is a slash, and dots and space around a name do not count; to a reader, letters that look alike
 # are alike.

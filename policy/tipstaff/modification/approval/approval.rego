@@ -51,7 +51,7 @@ asks if count(_doubts) > 0
 # custom:
 #   code: approval.no_store
 #   message: a person has to agree, and there is no store for the decision
-#   solution: name an approval_store in the specification
+#   solution: name an approval_store in the specification; over MCP the operator sets TIPSTAFF_APPROVAL_STORE
 require_approval contains reasons.of(rego.metadata.chain()) if {
 	required
 	not _has_store
