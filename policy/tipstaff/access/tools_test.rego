@@ -44,7 +44,7 @@ test_receipt_is_written_over_nothing_that_governs if {
 	}
 	every path in [
 		"tipstaff.local.yaml", "conftest.py", "policy/x.json", "POLICY/x.json", "contracts/x.json", "Contracts/x.json",
-		".tipstaff/x.json", ".git/x.json", ".mcp.json", "sub/.hidden/x.json", ".github/x.json", "", 5, {}, true,
+		".tipstaff/x.json", ".git/x.json", ".mcp.json", ".x.json", "sub/.hidden/x.json", ".github/x.json", "", 5, {}, true,
 	] {
 		_harness({"out": path}) == {"access.place"}
 	}
@@ -58,4 +58,16 @@ test_scope_is_told_its_tools if {
 		nothing == {}
 	}
 	_said(_asked("mcp list", {"scope": "read"}, {})) == set()
+}
+
+test_use_is_nothing_to_other_acts if {
+	every act in ["mcp list", "approve", null] {
+		_said(_asked(act, {"scope": "read", "tool": "governed_harness", "dry_run": false, "out": "conftest.py"}, {})) == set()
+	}
+}
+
+test_refused_use_names_what_was_asked if {
+	asked := _asked("mcp use", {"scope": "read", "tool": "approve", "dry_run": true, "out": "conftest.py"}, {})
+	denied := access.deny with input as asked
+	{reason.message | some reason in denied} == {"approve is no tool of this caller", "conftest.py is no place for a receipt"}
 }
